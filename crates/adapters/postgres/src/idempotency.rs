@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
-use ports::{IdempotencyRepository, RepositoryError};
-use relational::{Store as _, stored::StoredRecord};
+use ports::{IdempotencyRepository, RepositoryError, write_store::is_within_retention};
+use relational::stored::StoredRecord;
 use sqlx::PgConnection;
 
 use crate::{PostgresStore, error::in_table};
@@ -25,15 +25,12 @@ impl IdempotencyRepository for IdempotencyRecords {
         tenant: &TenantId,
         idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        let (tenant, idempotency) = (tenant.clone(), idempotency.clone());
-        self.0
-            .connections
-            .run(move |connection| {
-                Box::pin(async move {
-                    PostgresStore::existing_record(connection, &tenant, Some(&idempotency)).await
-                })
-            })
-            .await
+        let (tenant, entry) = (tenant.clone(), idempotency.clone());
+        let found = self.0.connections.run(move |connection| {
+            Box::pin(async move { find(connection, &tenant, &entry).await })
+        });
+        let record = found.await?;
+        Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
     }
 }
 

@@ -45,10 +45,6 @@ impl Store for PostgresStore {
     async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {
         store_state::lock(connection).await
     }
-
-    async fn raise_access_version(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-        store_state::raise_access_version(connection).await
-    }
 }
 
 impl PostgresStore {

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin};
 
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
-use ports::{RepositoryError, Rows, write_store::is_within_retention};
+use ports::{RepositoryError, Rows};
 
 /// The work of a transaction with its connection.
 pub type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
@@ -40,28 +40,8 @@ pub trait Store: Clone + Send + Sync + 'static {
         idempotency: &IdempotencyEntry,
     ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send;
 
-    /// Finds the record of an earlier use of the entry's key, if an entry is given.
-    fn existing_record(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send {
-        async move {
-            let Some(idempotency) = idempotency else {
-                return Ok(None);
-            };
-            let record = Self::find_record(connection, tenant, idempotency).await?;
-            Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
-        }
-    }
-
     /// Locks the state of the store as a whole until the transaction ends.
     fn lock_state(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// Raises the version of access, so that every node discards its cached credentials.
-    fn raise_access_version(
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 }

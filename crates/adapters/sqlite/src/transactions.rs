@@ -13,7 +13,7 @@ use sqlx::{
 use crate::{
     SqliteStore,
     error::{from_sqlx, in_table},
-    idempotency, rows, store_state, tenants,
+    idempotency, rows, tenants,
 };
 
 impl Store for SqliteStore {
@@ -49,12 +49,6 @@ impl Store for SqliteStore {
     /// The transaction itself is the lock.
     async fn lock_state(_connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
         Ok(())
-    }
-
-    async fn raise_access_version(
-        connection: &mut SqliteConnection,
-    ) -> Result<(), RepositoryError> {
-        store_state::raise_access_version(connection).await
     }
 }
 

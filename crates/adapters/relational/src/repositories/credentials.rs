@@ -9,7 +9,7 @@ use domain::{
 };
 use ports::{
     CredentialRepository, Idempotent, NewProof, RepositoryError, Rows, ShowKey,
-    write_store::IdempotencyRow,
+    write_store::{IdempotencyRow, is_within_retention},
 };
 
 use crate::store::Store;
@@ -124,8 +124,9 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
                 Box::pin(async move {
                     let idempotency = idempotency.as_ref();
                     S::lock_tenant(connection, &tenant).await?;
-                    if let Some(record) =
-                        S::existing_record(connection, &tenant, idempotency).await?
+                    if let Some(entry) = idempotency
+                        && let Some(record) = S::find_record(connection, &tenant, entry).await?
+                        && is_within_retention(&record, entry.created_at)
                     {
                         return Ok(Idempotent::Replayed(record));
                     }

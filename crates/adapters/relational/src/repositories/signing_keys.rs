@@ -4,7 +4,7 @@ use std::future::Future;
 
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
-use ports::{RepositoryError, SigningKeyRepository};
+use ports::{RepositoryError, Rows, SigningKeyRepository};
 
 use crate::store::Store;
 
@@ -58,7 +58,9 @@ impl<S: SigningKeySql> SigningKeyRepository for SigningKeys<S> {
                     }
                     S::limit_signing_keys(connection, previous_until).await?;
                     S::insert_signing_key(connection, &key).await?;
-                    S::raise_access_version(connection).await?;
+                    let mut rows = Rows::default();
+                    rows.state.raises_access_version = true;
+                    S::write(connection, &rows).await?;
                     Ok(true)
                 })
             })
