@@ -3,7 +3,7 @@
 //! An adapter runs all of them with one line in `tests/contract.rs`:
 //!
 //! ```text
-//! async fn fixture() -> Database { … } // derefs to `ports::Store`; its `Drop` cleans up
+//! async fn fixture() -> Database { … } // derefs to `contract::Store`; its `Drop` cleans up
 //! contract::storage_contract!(crate::fixture);
 //! ```
 //!

@@ -1,4 +1,5 @@
-//! The rules that decide if a turn may start. The store applies them under the tenant's lock.
+//! The rules that decide if a turn may start. The writer applies them to facts that hold at its
+//! commit.
 
 /// The maximum number of turns that wait behind a running turn of a conversation.
 pub const MAX_QUEUED_TURNS: u32 = 16;

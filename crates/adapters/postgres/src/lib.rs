@@ -4,11 +4,12 @@
 //! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
 //! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
-//! Every transaction that changes data of a tenant first locks the tenant's row: in a statement of its own, or
-//! in the condition of a batch (`rows/conditions.rs`). Chats are written by one task with its own connection (`batch.rs`), everything else
-//! goes through a pool (`connections.rs`).
+//! Every transaction that changes data of a tenant first locks the tenant's row: in a statement of its own,
+//! or in the condition of a batch (`rows/conditions.rs`). What is committed in groups has a connection of its
+//! own (`write_store.rs`), everything else goes through a pool (`connections/`).
 //!
-//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all
+//! of these against a migrated database.
 
 use std::borrow::Cow;
 

@@ -50,7 +50,7 @@ pub enum CreatedConversation {
 struct FirstResult {
     #[serde(flatten)]
     item: Conversation,
-    /// Added by the store as [`ports::SORT_SEQ_OF_RESULT`]; missing in results of earlier versions.
+    /// Added by [`CreateConversation`] as [`ports::SORT_SEQ_OF_RESULT`]; missing in results of earlier versions.
     #[serde(default, rename = "sortSeq")]
     sort_seq: Seq,
 }
