@@ -16,7 +16,10 @@ use sqlx::{
     Connection, PgConnection,
     postgres::{PgConnectOptions, PgDatabaseError, PgSeverity},
 };
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::{Mutex, oneshot},
+    time::timeout,
+};
 
 use crate::{
     connections::{CALL_TIMEOUT, Connections, prepare},
@@ -89,10 +92,7 @@ impl GroupConnection {
         let result = result
             .await
             .unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())));
-        result.map_err(|source| match heads_at_commit {
-            Some(heads) if source.is_retryable() => WriteError::Unknown { heads, source },
-            _ => WriteError::Failed(source),
-        })
+        result.map_err(|source| write_error(source, heads_at_commit))
     }
 
     /// Runs `work`, and keeps the connection unless it may be lost.
@@ -135,18 +135,14 @@ impl WriteStore for PostgresWriteStore {
         lane: Lane,
     ) -> Result<Transacted, WriteError> {
         if lane == Lane::Alone {
-            let transacted = self.connections.transaction(move |connection| {
-                Box::pin(async move { decide_and_write(connection, &*decision).await })
-            });
-            return Ok(transacted.await?);
+            return self.transact_alone(decision).await;
         }
         let mut group = self.group.lock().await;
         group
             .attempt(move |connection, heads_at_commit| {
                 let decision = Arc::clone(&decision);
-                Box::pin(
-                    async move { run_transaction(connection, &*decision, heads_at_commit).await },
-                )
+                let at_commit = move |heads| *heads_at_commit = Some(heads);
+                Box::pin(async move { run_transaction(connection, &*decision, at_commit).await })
             })
             .await
     }
@@ -184,6 +180,28 @@ impl WriteStore for PostgresWriteStore {
     }
 }
 
+impl PostgresWriteStore {
+    /// Runs one transaction on a connection of the pool.
+    async fn transact_alone(&self, decision: Arc<dyn Decision>) -> Result<Transacted, WriteError> {
+        // A channel, because the call may be aborted at its time limit.
+        let (sender, mut heads_at_commit) = oneshot::channel();
+        let at_commit = |heads| drop(sender.send(heads));
+        let transacted = self.connections.run(move |connection| {
+            Box::pin(async move { run_transaction(connection, &*decision, at_commit).await })
+        });
+        let transacted = transacted.await;
+        transacted.map_err(|source| write_error(source, heads_at_commit.try_recv().ok()))
+    }
+}
+
+/// Returns the error of an attempt. `heads_at_commit` are given if it has sent the commit.
+fn write_error(source: RepositoryError, heads_at_commit: Option<Heads>) -> WriteError {
+    match heads_at_commit {
+        Some(heads) if source.is_retryable() => WriteError::Unknown { heads, source },
+        _ => WriteError::Failed(source),
+    }
+}
+
 /// Returns whether the server reports that a statement has failed. After any other error, for
 /// example the loss of the connection, the statement may have been committed.
 fn was_rolled_back(error: &sqlx::Error) -> bool {
@@ -192,16 +210,16 @@ fn was_rolled_back(error: &sqlx::Error) -> bool {
     error.is_some_and(|error| error.severity() == PgSeverity::Error)
 }
 
-/// Runs one transaction. `heads_at_commit` is set to the locked heads before the commit is sent.
+/// Runs one transaction. Calls `at_commit` with the locked heads before it sends the commit.
 async fn run_transaction(
     connection: &mut PgConnection,
     decision: &dyn Decision,
-    heads_at_commit: &mut Option<Heads>,
+    at_commit: impl FnOnce(Heads) + Send,
 ) -> Result<Transacted, RepositoryError> {
     let mut transaction = connection.begin().await.map_err(from_sqlx)?;
     match decide_and_write(&mut transaction, decision).await {
         Ok(transacted) => {
-            *heads_at_commit = Some(transacted.facts.heads.clone());
+            at_commit(transacted.facts.heads.clone());
             let committed = transaction.commit().await;
             committed.map_err(|error| RepositoryError::Unavailable(error.into()))?;
             Ok(transacted)

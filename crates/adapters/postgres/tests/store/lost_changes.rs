@@ -1,8 +1,11 @@
 //! Tests of changes whose commit or confirmation is lost.
 
+use std::sync::Arc;
+
 use contract::Store;
 use contract::fixture;
-use ports::FirstMessages;
+use domain::Seq;
+use ports::{Decided, Decision, Facts, FactsQuery, FirstMessages, Lane, Rows, WriteError};
 
 use crate::{
     database::{Database, store},
@@ -119,4 +122,38 @@ async fn changes_that_were_lost_on_their_way_are_applied_once_with_known_facts()
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_whose_confirmation_was_lost_are_applied_once_with_known_facts() {
     all_are_applied_once(ProxyFault::LosesNextResponse, true).await;
+}
+
+/// Locks the tenant, and writes nothing.
+struct OnlyLocks;
+
+impl Decision for OnlyLocks {
+    fn decide(&self, round: usize, _facts: &Facts) -> Decided {
+        if round > 0 {
+            return Decided::Write(Rows::default());
+        }
+        Decided::Read(FactsQuery {
+            tenants: [fixture::tenant()].into(),
+            ..FactsQuery::default()
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_was_not_confirmed_is_unknown_in_every_lane() {
+    let database = Database::new().await;
+    let proxy = FaultyProxy::start(&database.options()).await;
+    let storage = Store::new(store(&proxy.options(&database.options())).await.storage());
+    for lane in [Lane::Group, Lane::Alone] {
+        for fault in [ProxyFault::LosesNextCommit, ProxyFault::LosesNextResponse] {
+            proxy.set(fault);
+            let writes = &storage.ports().writes;
+            let outcome = writes.transact(Arc::new(OnlyLocks), lane).await;
+            let Err(WriteError::Unknown { heads, .. }) = outcome else {
+                panic!("{lane:?}: {outcome:?}");
+            };
+            assert_eq!(heads, [(fixture::tenant(), Seq(0))].into());
+            assert!(proxy.is_sound());
+        }
+    }
 }
