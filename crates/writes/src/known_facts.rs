@@ -5,6 +5,7 @@
 //! that finds a head unchanged under the tenant lock therefore knows that all facts recorded with
 //! that head still hold. Everything else that a decision assumes is a condition of its statement.
 
+mod changes;
 mod record;
 
 use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};

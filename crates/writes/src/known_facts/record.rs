@@ -1,14 +1,11 @@
 //! Recording what a committed transaction has read and written.
 
-use domain::{AgentId, ConversationId, Seq, TenantId, TurnStatus};
+use domain::{AgentId, ConversationId, Seq, TenantId};
 
 use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
 use ports::{
     Facts, Rows,
-    write_store::{
-        ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, InTenant,
-        TurnEnd, TurnRow, TurnStart,
-    },
+    write_store::{ConversationFacts, InTenant, TurnRow},
 };
 
 impl KnownFacts {
@@ -71,13 +68,21 @@ impl KnownFacts {
         for row in conversations {
             self.add_conversation(row);
         }
-        advances.iter().for_each(|row| self.advance(row));
-        conversation_updates
-            .iter()
-            .for_each(|row| self.update_conversation(row));
-        turns.iter().for_each(|row| self.add_turn(row));
-        ends.iter().for_each(|row| self.end_turn(row));
-        starts.iter().for_each(|row| self.start_turn(row));
+        for row in advances {
+            self.advance(row);
+        }
+        for row in conversation_updates {
+            self.update_conversation(row);
+        }
+        for row in turns {
+            self.add_turn(row);
+        }
+        for row in ends {
+            self.end_turn(row);
+        }
+        for row in starts {
+            self.start_turn(row);
+        }
         for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));
         }
@@ -114,7 +119,7 @@ impl KnownFacts {
     }
 
     /// Drops all facts of a tenant but its head.
-    fn forget(&mut self, tenant: &TenantId) {
+    pub(super) fn forget(&mut self, tenant: &TenantId) {
         self.last_epoch += 1;
         if let Some(mut known) = self.tenants.get_mut(tenant) {
             known.epoch = self.last_epoch;
@@ -132,120 +137,23 @@ impl KnownFacts {
         }
     }
 
-    fn keep_conversation(&mut self, key: &InTenant<ConversationId>, facts: ConversationFacts) {
+    pub(super) fn keep_conversation(
+        &mut self,
+        key: &InTenant<ConversationId>,
+        facts: ConversationFacts,
+    ) {
         if let Some(recorded) = self.recorded(&key.0, facts) {
             self.conversations.insert(key.clone(), recorded);
         }
     }
 
     /// Keeps a turn that has not ended; an ended one is needed only for repeated writes.
-    fn keep_turn(&mut self, row: &TurnRow) {
+    pub(super) fn keep_turn(&mut self, row: &TurnRow) {
         let key = (row.tenant.clone(), row.turn.id);
         if row.turn.status.is_final() {
             self.turns.remove(&key);
         } else if let Some(recorded) = self.recorded(&row.tenant, row.clone()) {
             self.turns.insert(key, recorded);
-        }
-    }
-
-    fn add_conversation(&mut self, row: &ConversationRow) {
-        let conversation = &row.conversation;
-        let agent = (row.tenant.clone(), conversation.agent_id);
-        let Some(agent_version) = self.current(&self.agents, &agent) else {
-            return;
-        };
-        let facts =
-            ConversationFacts::without_open_turns(conversation, row.turn_count, agent_version);
-        self.keep_conversation(&(row.tenant.clone(), conversation.id), facts);
-    }
-
-    fn advance(&mut self, row: &ConversationAdvance) {
-        self.change((&row.tenant, row.id), |facts| {
-            if row.superseded_count != facts.superseded_count {
-                // The newest message that is not superseded is not known.
-                return false;
-            }
-            if row.last_message_seq > facts.last_message_seq {
-                facts.last_message_seq = row.last_message_seq;
-                facts.visible_message_seq = row.last_message_seq;
-            }
-            facts.turn_count = row.turn_count;
-            facts.updated_at = row.updated_at;
-            facts.last_message_at = row.last_message_at.or(facts.last_message_at);
-            true
-        });
-    }
-
-    fn update_conversation(&mut self, row: &ConversationUpdate) {
-        self.change((&row.tenant, row.conversation.id), |facts| {
-            facts.version = row.conversation.version;
-            facts.updated_at = row.conversation.updated_at;
-            true
-        });
-    }
-
-    fn add_turn(&mut self, row: &TurnRow) {
-        self.keep_turn(row);
-        let id = row.turn.id;
-        self.change((&row.tenant, row.turn.conversation_id), |facts| {
-            match row.turn.status {
-                TurnStatus::InProgress => facts.running = Some(id),
-                TurnStatus::Queued => {
-                    facts.waiting += 1;
-                    facts.first_waiting.get_or_insert(id);
-                }
-                TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Cancelled => {}
-            }
-            true
-        });
-    }
-
-    fn end_turn(&mut self, row: &TurnEnd) {
-        let Some((_, ended)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
-            return self.forget(&row.tenant);
-        };
-        let conversation = ended.value.turn.conversation_id;
-        self.change((&row.tenant, conversation), |facts| {
-            // The next of several queued turns is not known.
-            facts.running.take() == Some(row.id)
-        });
-    }
-
-    fn start_turn(&mut self, row: &TurnStart) {
-        let Some((_, started)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
-            return self.forget(&row.tenant);
-        };
-        let mut turn = started.value;
-        turn.turn.status = TurnStatus::InProgress;
-        turn.turn.agent_version = Some(row.agent_version);
-        turn.turn.started_at = Some(row.started_at);
-        turn.node = Some(row.node);
-        turn.turn_number = Some(row.turn_number);
-        turn.message_seq = Some(row.message_seq);
-        self.change((&row.tenant, turn.turn.conversation_id), |facts| {
-            facts.running = Some(row.id);
-            facts.waiting = facts.waiting.saturating_sub(1);
-            facts.first_waiting = None;
-            // The next of several queued turns is not known.
-            facts.waiting == 0
-        });
-        self.keep_turn(&turn);
-    }
-
-    /// Changes the known facts of a conversation, or drops them if `change` returns false.
-    fn change(
-        &mut self,
-        (tenant, id): (&TenantId, ConversationId),
-        change: impl FnOnce(&mut ConversationFacts) -> bool,
-    ) {
-        let key = (tenant.clone(), id);
-        let Some(mut facts) = self.current(&self.conversations, &key) else {
-            return;
-        };
-        if change(&mut facts) {
-            self.keep_conversation(&key, facts);
-        } else {
-            self.conversations.remove(&key);
         }
     }
 }
