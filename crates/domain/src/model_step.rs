@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct ModelStep {
     /// The text before the calls.
     pub text: String,
-    /// What the engine wants to see again with this step. Opaque to everybody else, and bound to the
+    /// What the engine wants to see again with this step. Opaque to all others, and bound to the
     /// engine and the model that sent it.
     pub state: Option<Value>,
     /// The calls, in the order in which the model asked for them.

@@ -59,7 +59,7 @@ pub use node_repository::{
 };
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    AskedCall, ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError,
+    ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError, RequestedCall,
     ToldCause, UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;

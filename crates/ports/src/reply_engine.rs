@@ -39,13 +39,32 @@ pub struct ModelRequest {
     pub may_call: bool,
 }
 
+impl ModelRequest {
+    /// Creates the first request of a turn, without user, history and tools.
+    pub fn new(tenant: TenantId, agent: Arc<Agent>, turn_id: TurnId, message: String) -> Self {
+        Self {
+            tenant,
+            agent,
+            turn_id,
+            turn_number: 0,
+            user_id: None,
+            history: Arc::default(),
+            message,
+            steps: Vec::new(),
+            tools: Arc::default(),
+            unavailable_tools: Vec::new(),
+            may_call: true,
+        }
+    }
+}
+
 /// One part of the response to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelChunk {
     /// More text of the reply.
     Text(String),
     /// The model calls a tool. The call is complete.
-    ToolCall(AskedCall),
+    ToolCall(RequestedCall),
     /// The end of the response.
     End {
         /// The reason why the response ended.
@@ -60,7 +79,7 @@ pub enum ModelChunk {
 
 /// A tool call, as a model asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedCall {
+pub struct RequestedCall {
     /// The name of the function, as the model wrote it.
     pub function: String,
     /// The arguments as the model wrote them: JSON, unless it made a mistake. `None` if they did not
@@ -109,14 +128,14 @@ pub enum ReplyError {
 #[error("{0}")]
 pub struct UnusableReply(pub &'static str);
 
-/// A cause that callers are told who may configure agents. It contains no text of foreign servers but
+/// A cause that is shown to callers who may configure agents. It contains no text of foreign servers but
 /// names of errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToldCause(pub String);
 
 impl ReplyError {
-    /// Returns the cause if callers who may configure agents are told it.
+    /// Returns the cause if it is shown to callers who may configure agents.
     pub fn told_cause(&self) -> Option<&str> {
         let (Self::Unavailable(cause)
         | Self::Rejected(cause)

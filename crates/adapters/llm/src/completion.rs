@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, LlmSettings};
-use ports::{AskedCall, ModelChunk, ModelRequest, ReplyError};
+use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall};
 use tokio::time::sleep;
 
 use crate::{
@@ -67,7 +67,7 @@ impl Completion {
         let calls = response.calls.into_calls(&mut taken);
         let state = step_state::of(&response.reasoning, &calls);
         for call in calls {
-            let asked = AskedCall {
+            let asked = RequestedCall {
                 function: call.name,
                 arguments: (!call.lacks_arguments).then_some(call.arguments),
             };

@@ -7,7 +7,7 @@ use ports::{CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
 
-use crate::{call::Route, tool_catalog::reuse_definitions};
+use crate::call::Route;
 
 /// The reason that a tool cannot be called.
 #[derive(Debug, thiserror::Error)]
@@ -102,9 +102,6 @@ impl State {
         description: String,
         catalog: ToolCatalog,
     ) {
-        // Compared before the write lock is taken: there is no other writer.
-        let before = self.known.read().catalog.clone();
-        let catalog = reuse_definitions(&before, catalog);
         let mut known = self.known.write();
         known.description = description;
         known.catalog = catalog;

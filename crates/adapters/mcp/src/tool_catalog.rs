@@ -50,19 +50,6 @@ pub(crate) fn select(server: &str, listing: Listing) -> (ToolCatalog, SkippedToo
     (catalog, skipped)
 }
 
-/// Returns the new catalog with the old definition objects of unchanged tools, so that caches by
-/// definition stay valid.
-pub(crate) fn reuse_definitions(before: &ToolCatalog, mut now: ToolCatalog) -> ToolCatalog {
-    for (name, tool) in &mut now {
-        if let Some(known) = before.get(name)
-            && known.definition == tool.definition
-        {
-            tool.definition = Arc::clone(&known.definition);
-        }
-    }
-    now
-}
-
 /// Returns the description of the server's capability.
 pub(crate) fn describe(info: Option<&ServerPeerInfo>) -> String {
     let server = info.and_then(|info| info.server_info.as_ref());
@@ -201,19 +188,6 @@ mod tests {
         first["description"] = json!("the first");
         let (catalog, _) = selected(vec![first, tool("a")]);
         assert_eq!(catalog["files/a"].definition.description, "the first");
-    }
-
-    #[test]
-    fn unchanged_tools_keep_their_definition_objects() {
-        let (before, _) = selected(vec![tool("a"), tool("b")]);
-        let mut changed = tool("b");
-        changed["description"] = json!("another");
-        let (now, _) = selected(vec![tool("a"), changed, tool("c")]);
-        let kept = reuse_definitions(&before, now.clone());
-        assert_eq!(kept, now);
-        let is_same = |name: &str| Arc::ptr_eq(&kept[name].definition, &before[name].definition);
-        assert!(is_same("files/a"));
-        assert!(!is_same("files/b"));
     }
 
     #[test]

@@ -12,8 +12,8 @@ use domain::{FinishReason, TurnId, Usage};
 use futures::{StreamExt as _, future::pending, stream};
 use parking_lot::Mutex;
 use ports::{
-    AskedCall, CapabilityInfo, CapabilityKind, ModelChunk, ModelRequest, ModelStream,
-    ProvidedTools, ReplyEngine, ReplyError, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    CapabilityInfo, CapabilityKind, ModelChunk, ModelRequest, ModelStream, ProvidedTools,
+    ReplyEngine, ReplyError, RequestedCall, ToolArguments, ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -291,7 +291,7 @@ impl EngineCall {
 }
 
 fn tool_call(name: &str, arguments: &Value) -> ModelChunk {
-    ModelChunk::ToolCall(AskedCall {
+    ModelChunk::ToolCall(RequestedCall {
         function: name.to_owned(),
         arguments: Some(arguments.to_string()),
     })

@@ -42,18 +42,11 @@ impl AgentService {
         let agent = self.tested_agent(caller, &command).await?;
         let checked = self.check(caller, &agent, Some(&agent.config)).await;
         checked.map_err(AgentError::below_config)?;
+        let turn_id = TurnId::new(self.ports.ids.next_id());
         let request = ModelRequest {
-            tenant: caller.tenant.clone(),
-            agent,
-            turn_id: TurnId::new(self.ports.ids.next_id()),
             turn_number: command.turn_number,
             user_id: command.user_id,
-            history: Arc::default(),
-            message: command.message,
-            steps: Vec::new(),
-            tools: Arc::default(),
-            unavailable_tools: Vec::new(),
-            may_call: true,
+            ..ModelRequest::new(caller.tenant.clone(), agent, turn_id, command.message)
         };
         let tested = self.engines.test_rules(&request).await;
         tested.map_err(AgentError::Failed)

@@ -117,18 +117,12 @@ impl ChatAttempt {
 
     /// Returns the request to an engine, without history and tools.
     pub(super) fn reply_request(&self, target: &ChatTarget) -> ModelRequest {
+        let (tenant, agent) = (self.caller.tenant.clone(), Arc::clone(&target.agent));
+        let message = self.input(target).to_owned();
         ModelRequest {
-            tenant: self.caller.tenant.clone(),
-            agent: Arc::clone(&target.agent),
-            turn_id: self.turn_id,
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),
-            history: Arc::default(),
-            message: self.input(target).to_owned(),
-            steps: Vec::new(),
-            tools: Arc::default(),
-            unavailable_tools: Vec::new(),
-            may_call: true,
+            ..ModelRequest::new(tenant, agent, self.turn_id, message)
         }
     }
 

@@ -75,21 +75,15 @@ impl TurnRunner {
             agent_version: agent.version,
         };
         let tools = self.tools_of(&agent);
+        let limits = agent.config.history.clone().unwrap_or_default();
+        let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);
         let request = ModelRequest {
-            tenant: caller.tenant.clone(),
-            turn_id: subject.turn_id,
             turn_number: user_messages(&chat.history),
             user_id: chat.user_id,
-            history: Arc::new(history(
-                &agent.config.history.clone().unwrap_or_default(),
-                chat.history,
-            )),
-            message: chat.message,
-            steps: Vec::new(),
+            history: Arc::new(history(&limits, chat.history)),
             tools: tools.tools,
             unavailable_tools: tools.unavailable,
-            may_call: true,
-            agent,
+            ..ModelRequest::new(tenant, agent, turn_id, chat.message)
         };
         let live = context.live.get_or_register(subject);
         let abandoned = CancellationToken::new();

@@ -69,17 +69,9 @@ impl TurnTask {
                 agent_version: turn.agent_version.unwrap_or(agent.version),
             },
             request: ModelRequest {
-                tenant: promoted.tenant,
-                agent,
-                turn_id: turn.id,
                 turn_number: promoted.place.turn_number,
                 user_id: promoted.user_id,
-                history: Arc::default(),
-                message: turn.input,
-                steps: Vec::new(),
-                tools: Arc::default(),
-                unavailable_tools: Vec::new(),
-                may_call: true,
+                ..ModelRequest::new(promoted.tenant, agent, turn.id, turn.input)
             },
             failure: None,
             place: promoted.place,

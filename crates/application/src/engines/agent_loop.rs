@@ -30,13 +30,12 @@ const MAX_TOOL_CALLS: usize = 16;
 pub(super) async fn run_agent_loop(
     candidate: &Candidate,
     permit: AttemptPermit,
-    request: &ModelRequest,
+    request: ModelRequest,
     sink: &impl ReplySink,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let mut agent_loop = AgentLoop {
         request,
         sink,
-        steps: Vec::new(),
         usage: None,
         calls_left: MAX_TOOL_CALLS,
     };
@@ -47,7 +46,8 @@ pub(super) async fn run_agent_loop(
             Some(permit) => permit,
             None => enter(candidate)?,
         };
-        let request = agent_loop.next_request(may_call);
+        agent_loop.request.may_call = may_call;
+        let request = agent_loop.request.clone();
         let mut response = attempt(candidate, permit, request, sink).await?;
         agent_loop.add_usage(response.usage.take());
         if !response.wants_tools() {
@@ -72,23 +72,14 @@ fn enter(candidate: &Candidate) -> Result<AttemptPermit, ReplyError> {
 
 /// The state of one reply.
 struct AgentLoop<'a, S> {
-    /// The first request.
-    request: &'a ModelRequest,
+    /// The next request.
+    request: ModelRequest,
     sink: &'a S,
-    steps: Vec<Arc<ModelStep>>,
     usage: Option<Usage>,
     calls_left: usize,
 }
 
 impl<S: ReplySink> AgentLoop<'_, S> {
-    fn next_request(&self, may_call: bool) -> ModelRequest {
-        ModelRequest {
-            steps: self.steps.clone(),
-            may_call,
-            ..self.request.clone()
-        }
-    }
-
     /// Adds to the token usage of the turn.
     fn add_usage(&mut self, usage: Option<Usage>) {
         if let Some(more) = usage {
@@ -103,32 +94,26 @@ impl<S: ReplySink> AgentLoop<'_, S> {
     /// Executes the tool calls of a response concurrently, and reports them and their results in
     /// their order.
     async fn call_tools(&mut self, response: Response) -> Result<(), ReplyError> {
-        let mut indices = Vec::new();
         let mut calls = Vec::new();
-        for asked in response.calls {
-            let call = CheckedCall::new(asked, self.request, self.calls_left > 0);
+        for requested in response.calls {
+            let call = CheckedCall::new(requested, &self.request, self.calls_left > 0);
             self.calls_left = self.calls_left.saturating_sub(1);
             let (name, arguments) = (call.name.clone(), call.arguments.clone());
             let turn = self.request.turn_id;
-            indices.push(grow(self.sink, |reply| {
-                reply.begin_call(turn, name, arguments)
-            })?);
-            calls.push(call);
+            let index = grow(self.sink, |reply| reply.begin_call(turn, name, arguments))?;
+            calls.push((index, call));
         }
-        let metrics = ToolMetrics::of(self.request);
+        let metrics = ToolMetrics::of(&self.request);
         let mut results = stream::iter(calls)
-            .map(CheckedCall::execute)
+            .map(async |(index, call)| (index, call.execute().await))
             .buffered(MAX_TOOL_CALLS);
         let mut steps = Vec::new();
-        for index in indices {
-            let Some(result) = results.next().await else {
-                break;
-            };
+        while let Some((index, result)) = results.next().await {
             metrics.record(&result.name, result.status, result.took);
             steps.push(self.end_call(index, result)?);
         }
         drop(results);
-        self.steps.push(Arc::new(ModelStep {
+        self.request.steps.push(Arc::new(ModelStep {
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
             state: response.state,
             calls: steps,

@@ -7,7 +7,7 @@ use std::{
 
 use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage, tool_call::json_bytes};
 use futures::StreamExt;
-use ports::{AskedCall, ModelChunk, ModelRequest, ReplyEngine, ReplyError, UnusableReply};
+use ports::{ModelChunk, ModelRequest, ReplyEngine, ReplyError, RequestedCall, UnusableReply};
 use serde_json::Value;
 
 use super::{
@@ -22,7 +22,7 @@ const MAX_STATE_BYTES: usize = 256 * 1024;
 /// The response to a request. Its text is in the reply.
 #[derive(Debug)]
 pub(super) struct Response {
-    pub(super) calls: Vec<AskedCall>,
+    pub(super) calls: Vec<RequestedCall>,
     pub(super) finish_reason: FinishReason,
     pub(super) usage: Option<Usage>,
     pub(super) state: Option<Value>,
@@ -53,7 +53,6 @@ pub(super) async fn attempt(
     sink: &impl ReplySink,
 ) -> Result<Response, ReplyError> {
     let (time, started) = (request.agent.config.timeout(), Instant::now());
-    let request = request_to(candidate, request);
     let collecting = collect(&candidate.engine, &mut permit, request, sink);
     let (result, was_cut) = match tokio::time::timeout(time, collecting).await {
         Ok(result) => (result, false),
@@ -67,7 +66,8 @@ pub(super) async fn attempt(
 
 /// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses
 /// the operator's model.
-fn request_to(candidate: &Candidate, mut request: ModelRequest) -> ModelRequest {
+pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> ModelRequest {
+    let mut request = request.clone();
     let llm = request.agent.config.llm.as_ref();
     if candidate.is_fallback && llm.is_some_and(|llm| llm.model.is_some()) {
         let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
@@ -115,8 +115,8 @@ pub(super) fn grow<R>(
     add: impl FnOnce(&mut PartialReply) -> Option<R>,
 ) -> Result<R, ReplyError> {
     // Not a failure of the engine: an agent can request a reply of any length.
-    let added = sink.with_reply(add).ok_or(());
-    let added = added.map_err(|()| unusable("the reply is too long"))?;
+    let added = sink.with_reply(add);
+    let added = added.ok_or_else(|| unusable("the reply is too long"))?;
     sink.notify();
     Ok(added)
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{
     Candidate,
     agent_loop::run_agent_loop,
-    attempt::engine_problem,
+    attempt::{engine_problem, request_to},
     partial_reply::{OpenCallStatus, PartialReply},
 };
 
@@ -88,7 +88,8 @@ pub(crate) async fn run_engine_chain(
             reply.engine.clone_from(&candidate.name);
             reply.degraded = candidate.is_fallback;
         });
-        let replying = run_agent_loop(candidate, permit, request, sink);
+        let own = request_to(candidate, request);
+        let replying = run_agent_loop(candidate, permit, own, sink);
         let late = |_elapsed| Err(ReplyError::TimedOut);
         let replied = timeout(MAX_REPLY_TIME, replying).await;
         match replied.unwrap_or_else(late) {

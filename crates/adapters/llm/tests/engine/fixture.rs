@@ -6,7 +6,7 @@ use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use futures::StreamExt as _;
 use llm_engine::{LlmOptions, LlmReplyEngine, LlmTimeouts};
-use ports::{AskedCall, ModelChunk, ModelRequest, ReplyEngine as _, ReplyError};
+use ports::{ModelChunk, ModelRequest, ReplyEngine as _, ReplyError, RequestedCall};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -76,7 +76,7 @@ impl CollectedReply {
         deltas.collect()
     }
 
-    pub(crate) fn calls(&self) -> Vec<AskedCall> {
+    pub(crate) fn calls(&self) -> Vec<RequestedCall> {
         let calls = self.chunks.iter().filter_map(|chunk| match chunk {
             ModelChunk::ToolCall(call) => Some(call.clone()),
             _ => None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
-use ports::{AskedCall, ModelRequest};
+use ports::{ModelRequest, RequestedCall};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ use crate::{
     upstream::{call_stream, delta, finish, stream, text_stream, usage},
 };
 
-fn asked(function: &str, arguments: &str) -> AskedCall {
-    AskedCall {
+fn asked(function: &str, arguments: &str) -> RequestedCall {
+    RequestedCall {
         function: function.to_owned(),
         arguments: Some(arguments.to_owned()),
     }
@@ -178,7 +178,7 @@ async fn a_call_whose_arguments_did_not_arrive_has_none() {
     ];
     let (_upstream, engine) = fixture([stream(&calls)]).await;
     let reply = collect_reply(&engine, request_with(&["time"])).await;
-    let lost = AskedCall {
+    let lost = RequestedCall {
         function: "time".to_owned(),
         arguments: None,
     };

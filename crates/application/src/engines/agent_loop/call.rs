@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{ToolCall, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
-use ports::{AgentTool, AskedCall, ModelRequest, ToolArguments, ToolError};
+use ports::{AgentTool, ModelRequest, RequestedCall, ToolArguments, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -61,8 +61,8 @@ pub(super) struct CallResult {
 
 impl CheckedCall {
     /// Checks a call. `may_run` is `false` if the turn has no call left.
-    pub(super) fn new(asked: AskedCall, request: &ModelRequest, may_run: bool) -> Self {
-        let text = asked.arguments.as_deref();
+    pub(super) fn new(requested: RequestedCall, request: &ModelRequest, may_run: bool) -> Self {
+        let text = requested.arguments.as_deref();
         let (arguments, failure) = match text.map(read_arguments) {
             Some(Ok(arguments)) => (arguments, None),
             Some(Err(failure)) => (Map::new(), Some(failure)),
@@ -71,10 +71,10 @@ impl CheckedCall {
                 (Map::new(), Some(Failure::new("invalid_arguments", reason)))
             }
         };
-        let offered = find(&request.tools, &asked.function);
+        let offered = find(&request.tools, &requested.function);
         let unavailable = match offered {
             Some(_) => None,
-            None => find_unavailable(&request.unavailable_tools, &asked.function),
+            None => find_unavailable(&request.unavailable_tools, &requested.function),
         };
         let outcome = match (offered, failure) {
             _ if !may_run => Err(Failure::new("too_many", "no more calls in this turn")),
@@ -86,13 +86,13 @@ impl CheckedCall {
         let name = offered.map(|tool| tool.definition.name.as_str());
         let name = name.or(unavailable).map(str::to_owned);
         Self {
-            name: name.unwrap_or_else(|| printable_name(&asked.function)),
+            name: name.unwrap_or_else(|| printable_name(&requested.function)),
             arguments,
             function: match offered {
                 Some(tool) => tool.function.clone(),
-                None => function_names(&[&asked.function]).remove(0),
+                None => function_names(&[&requested.function]).remove(0),
             },
-            arguments_text: object_text(asked.arguments),
+            arguments_text: object_text(requested.arguments),
             outcome,
         }
     }

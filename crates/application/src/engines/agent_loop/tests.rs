@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use contract::reply_engine::request;
 use domain::{FinishReason, ProblemCode, Usage};
-use ports::{AskedCall, ModelChunk};
+use ports::{ModelChunk, RequestedCall};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -194,7 +194,7 @@ async fn arguments_that_are_no_usable_object_never_reach_the_tool() {
         (None, "the arguments did not arrive; call the tool again"),
     ] {
         let fake_tools: Arc<FakeTools> = Arc::default();
-        let asked = ModelChunk::ToolCall(AskedCall {
+        let asked = ModelChunk::ToolCall(RequestedCall {
             function: "time".to_owned(),
             arguments: arguments.map(str::to_owned),
         });

@@ -12,8 +12,8 @@ use domain::{ConversationId, FinishReason, MessageId, Problem, ToolCall, Usage};
 use futures::{StreamExt as _, future::pending, stream};
 use parking_lot::Mutex;
 use ports::{
-    AgentTool, AskedCall, ModelChunk, ModelRequest, ModelStream, ProvidedTools, ReplyEngine,
-    ReplyError, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    AgentTool, ModelChunk, ModelRequest, ModelStream, ProvidedTools, ReplyEngine, ReplyError,
+    RequestedCall, ToolArguments, ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now, time::sleep};
@@ -119,7 +119,7 @@ pub(super) fn text(text: &str) -> ModelChunk {
 }
 
 pub(super) fn call(function: &str, arguments: &str) -> ModelChunk {
-    ModelChunk::ToolCall(AskedCall {
+    ModelChunk::ToolCall(RequestedCall {
         function: function.to_owned(),
         arguments: Some(arguments.to_owned()),
     })
