@@ -146,6 +146,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
     let ((probe, builder), engine) = (server_with_probe(), ScriptedEngine::new());
     let api = builder.engine("scripted", engine.clone()).start().await;
     let agent = create_scripted_agent(&api).await;
+    let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
     let message = Scene::words(1).gate("end").to_message();
     let body = json!({"agentId": agent, "message": message});
     let chat = || {
@@ -175,7 +176,6 @@ async fn the_number_of_unstored_replies_is_bounded() {
     };
     rejected.problem(ProblemCode::Overloaded);
     assert!(count >= MAX_UNSTORED, "{count}");
-    let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
     let rejected = api.writer().post("/api/chat", rules.clone()).await;
     rejected.problem(ProblemCode::Overloaded);
     probe.clear_faults();
