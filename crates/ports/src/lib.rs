@@ -1,4 +1,4 @@
-//! The interfaces between the core and everything outside it: one trait per file, each with one
+//! The interfaces between the core and everything outside it: a file for each need, with its trait and one
 //! concrete error type.
 //!
 //! A port is held as `Arc<dyn …>` and selected at run time. Its methods take domain values whose

@@ -104,8 +104,9 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             calls.push((index, call));
         }
         let metrics = ToolMetrics::of(&self.request);
+        let sink = self.sink;
         let mut results = stream::iter(calls)
-            .map(async |(index, call)| (index, call.execute().await))
+            .map(async |(index, call)| (index, execute(index, call, sink).await))
             .buffered(MAX_TOOL_CALLS);
         let mut steps = Vec::new();
         while let Some((index, result)) = results.next().await {
@@ -123,13 +124,8 @@ impl<S: ReplySink> AgentLoop<'_, S> {
 
     /// Reports the end of a call, and returns it as a step.
     fn end_call(&self, index: usize, result: CallResult) -> Result<ToolStep, ReplyError> {
-        let end = CallEnd {
-            status: result.status,
-            took: result.took,
-            result: result.text,
-        };
         let call_id = grow(self.sink, |reply| {
-            reply.end_call(index, end).then(|| reply.call_id(index))
+            reply.end_call(index).then(|| reply.call_id(index))
         })?;
         Ok(ToolStep {
             call_id,
@@ -140,6 +136,19 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             result: result.content,
         })
     }
+}
+
+/// Executes a call, and stores its outcome at once: if the turn is cancelled while another call still
+/// runs, this one has ended.
+async fn execute(index: usize, call: CheckedCall, sink: &impl ReplySink) -> CallResult {
+    let mut result = call.execute().await;
+    let end = CallEnd {
+        status: result.status,
+        took: result.took,
+        result: std::mem::take(&mut result.text),
+    };
+    sink.with_reply(|reply| reply.settle_call(index, end));
+    result
 }
 
 #[cfg(test)]

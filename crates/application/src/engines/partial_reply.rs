@@ -260,20 +260,22 @@ impl PartialReply {
         })
     }
 
-    /// Adds the end of the call with this index; returns false if it does not fit.
+    /// Stores the outcome of the call with this index. Calls of one response can end in any order.
+    pub(crate) fn settle_call(&mut self, index: usize, end: CallEnd) {
+        let result = self.keep_result(end.result);
+        let entry = &mut self.calls[index];
+        entry.open_since = None;
+        end.status.clone_into(&mut entry.call.status);
+        let milliseconds = end.took.as_millis();
+        entry.call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
+        entry.call.result = result;
+    }
+
+    /// Adds the event of the end of a settled call; returns false if it does not fit.
     #[must_use]
-    pub(crate) fn end_call(&mut self, index: usize, end: CallEnd) -> bool {
-        let fits = self.push_event(index, true, end.status.len());
-        if fits {
-            let result = self.keep_result(end.result);
-            let entry = &mut self.calls[index];
-            entry.open_since = None;
-            end.status.clone_into(&mut entry.call.status);
-            let milliseconds = end.took.as_millis();
-            entry.call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
-            entry.call.result = result;
-        }
-        fits
+    pub(crate) fn end_call(&mut self, index: usize) -> bool {
+        let texts = self.calls[index].call.status.len();
+        self.push_event(index, true, texts)
     }
 
     /// Returns the id of the call with this index.

@@ -180,6 +180,23 @@ async fn a_reply_ends_after_half_an_hour() {
     assert_eq!(code, Err(ProblemCode::EngineTimeout));
 }
 
+/// What has happened is stored, although a call that was made before it still runs.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_ended_keeps_its_outcome_if_the_reply_ends_before_another_call() {
+    let fake_tools = Arc::new(FakeTools {
+        call_timeout: Some(Duration::from_hours(1)),
+        ..FakeTools::default()
+    });
+    let request = request_with(&fake_tools, &["hangs", "time"]);
+    let calls = response(&[call("hangs", "{}"), call("time", "{}")]);
+    let replied = reply(request, vec![calls]).await;
+    assert_eq!(replied.statuses(), [("hangs", "cancelled"), ("time", "ok")]);
+    assert_eq!(
+        replied.calls[1].result.as_deref(),
+        Some("time says \"hello\"")
+    );
+}
+
 #[tokio::test]
 async fn arguments_that_are_no_usable_object_never_reach_the_tool() {
     let deep = r#"{"a":"#.repeat(33) + "1" + &"}".repeat(33);

@@ -28,7 +28,8 @@ fn push(reply: &mut PartialReply, step: &Step<'_>) -> bool {
                 took: Duration::from_millis(3),
                 result: "a result".to_owned(),
             };
-            reply.end_call(index, end)
+            reply.settle_call(index, end);
+            reply.end_call(index)
         }
     }
 }

@@ -22,7 +22,8 @@ fn returned(progress: &mut Progress, call: usize) {
         took: Duration::from_millis(3),
         result: "noon".to_owned(),
     };
-    assert!(progress.reply.end_call(call, end));
+    progress.reply.settle_call(call, end);
+    assert!(progress.reply.end_call(call));
 }
 
 /// Returns a short description of each remaining piece.

@@ -43,7 +43,8 @@ fn apply(progress: &mut Progress, turn: TurnId, step: Step) {
                 took: Duration::from_millis(3),
                 result: "noon".to_owned(),
             };
-            progress.reply.end_call(call, end)
+            progress.reply.settle_call(call, end);
+            progress.reply.end_call(call)
         }
     };
     assert!(applied);
