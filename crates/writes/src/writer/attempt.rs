@@ -8,18 +8,25 @@ use super::Writer;
 use crate::{batch::Batch, known_facts::KnownFacts};
 
 impl Writer {
-    /// Commits once: with known facts if possible, otherwise with facts that the store reads.
+    /// Commits once. Forgets all known facts after the loss of a connection: the next one may lead to a
+    /// server that lacks the last commits, where an equal head proves nothing.
     pub(super) async fn attempt(&mut self, batch: &Batch) -> Result<(), WriteError> {
+        let result = self.commit(batch).await;
+        if result.as_ref().is_err_and(may_be_lost) {
+            self.known_facts = KnownFacts::default();
+        }
+        result
+    }
+
+    /// Commits with known facts if possible, otherwise with facts that the store reads.
+    async fn commit(&mut self, batch: &Batch) -> Result<(), WriteError> {
         if self.attempt_with_known_facts(batch).await? {
             return Ok(());
         }
         let decision = Arc::new(batch.clone());
-        let result = self.store.transact(decision, Lane::Group).await;
-        match &result {
-            Ok(written) => self.known_facts.record(&written.facts, &written.rows),
-            Err(error) => self.forget_after(error),
-        }
-        result.map(drop)
+        let written = self.store.transact(decision, Lane::Group).await?;
+        self.known_facts.record(&written.facts, &written.rows);
+        Ok(())
     }
 
     /// Returns false if nothing was written: the facts are not known or outdated, or a command is not
@@ -47,18 +54,7 @@ impl Writer {
             Ok(false) => Ok(false),
             // The data of one of the writes is rejected; the store finds out which one.
             Err(WriteError::Failed(error)) if !error.is_retryable() => Ok(false),
-            Err(error) => {
-                self.forget_after(&error);
-                Err(error)
-            }
-        }
-    }
-
-    /// Forgets everything after the loss of a connection: the next one may lead to a server that
-    /// lacks the last commits, where an equal head proves nothing.
-    fn forget_after(&mut self, error: &WriteError) {
-        if !matches!(error, WriteError::Failed(error) if !error.is_retryable()) {
-            self.known_facts = KnownFacts::default();
+            Err(error) => Err(error),
         }
     }
 
@@ -93,4 +89,9 @@ impl Writer {
         }
         Some((facts, conditions))
     }
+}
+
+/// Returns whether the connection may be lost. It is not if the store rejected the data of a write.
+const fn may_be_lost(error: &WriteError) -> bool {
+    !matches!(error, WriteError::Failed(error) if !error.is_retryable())
 }

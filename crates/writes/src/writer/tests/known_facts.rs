@@ -33,6 +33,25 @@ async fn heads_and_agents_that_are_read_ahead_are_known_facts() {
     assert_eq!(writing.counts(), (0, 2, 0));
 }
 
+/// The next connection may lead to a server that lacks the last commits.
+#[tokio::test]
+async fn facts_are_forgotten_if_the_connection_is_lost_while_reading_ahead() {
+    let mut writing = Writing::start();
+    let begin = writing.started(1).await;
+    {
+        let mut tables = writing.model.0.lock();
+        tables.reads_ahead = true;
+        tables.failures.push(WriteError::Failed(unavailable("cut")));
+    }
+    let mut create = writing.create_conversation();
+    create.conversation.agent_id = fixture::agent_id(404);
+    let created = writing.write(create).await;
+    assert!(created.unwrap_err().is_retryable());
+    writing.model.0.lock().reads_ahead = false;
+    writing.finished(&begin).await;
+    assert_eq!(writing.counts(), (2, 0, 0));
+}
+
 #[tokio::test]
 async fn facts_are_read_again_after_another_process_has_written() {
     let mut writing = Writing::start();

@@ -171,7 +171,12 @@ impl WriteStore for ModelStore {
     }
 
     async fn read_ahead(&self, query: &FactsQuery) -> Result<Option<Facts>, WriteError> {
-        let tables = self.0.lock();
+        let mut tables = self.0.lock();
+        if tables.reads_ahead
+            && let Some(failure) = tables.failures.pop()
+        {
+            return Err(failure);
+        }
         let query = FactsQuery {
             tenants: query.tenants.clone(),
             agents: query.agents.clone(),
