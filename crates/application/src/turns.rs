@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use domain::{AsOf, ConversationId, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor};
 use ports::{EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
-use tokio::task::JoinError;
+use tokio::{
+    task::JoinError,
+    time::{error::Elapsed, timeout},
+};
 
 pub use self::remote_cancellation::CancellationListener;
 
 use self::{cancellation::Cancellation, remote_cancellation::cancel_remotely};
 use crate::{
     PAGE_LIMIT,
-    chat::{AcceptedTurn, ChatContext, TurnRunner},
+    chat::{AcceptedTurn, ChatContext, MAX_STORE_TIME, TurnRunner},
     engines::OpenCallStatus,
 };
 
@@ -103,11 +106,10 @@ impl TurnService {
         let cancellation =
             Cancellation::new(&self.context, &self.runner, live, reply_id, &caller.id);
         let panicked = |error: JoinError| RepositoryError::Unavailable(error.into());
-        let background = &self.context.background;
-        background
-            .spawn(cancellation.run())
-            .await
-            .map_err(panicked)??;
+        let late = |elapsed: Elapsed| RepositoryError::Unavailable(elapsed.into());
+        let cancelling = self.context.background.spawn(cancellation.run());
+        let cancelled = timeout(MAX_STORE_TIME, cancelling).await.map_err(late)?;
+        cancelled.map_err(panicked)??;
         Ok(self.get(caller, id).await?.value)
     }
 

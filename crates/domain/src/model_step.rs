@@ -1,4 +1,4 @@
-//! The steps of a turn: what a model asked for, and what came of it.
+//! The steps of a turn: the tool calls of a model, and their results.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct ModelStep {
     /// The text before the calls.
     pub text: String,
-    /// What the engine wants to see again with this step. Opaque to all others, and bound to the
+    /// Data of the engine that it receives again with this step. Opaque to all others, and bound to the
     /// engine and the model that sent it.
     pub state: Option<Value>,
     /// The calls, in the order in which the model asked for them.

@@ -28,7 +28,7 @@ pub struct ModelRequest {
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: String,
-    /// What the model has asked for in this turn so far, and what came of it, oldest first.
+    /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
     /// The agent's tools that are available now; empty for immediate engines.
     pub tools: Arc<[AgentTool]>,
@@ -71,7 +71,7 @@ pub enum ModelChunk {
         finish_reason: FinishReason,
         /// The token counts, if the engine provides them.
         usage: Option<Usage>,
-        /// What the engine wants to see again with this step in the next requests of the turn. It
+        /// Data of the engine that it receives again with this step in the next requests of the turn. It
         /// returns only to the same engine and model.
         state: Option<Value>,
     },

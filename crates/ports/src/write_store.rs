@@ -49,7 +49,7 @@ pub enum Decided {
     Write(Rows),
 }
 
-/// What a committed transaction has read and written.
+/// The facts and the rows of a committed transaction.
 #[derive(Debug)]
 pub struct Transacted {
     /// The facts that it read.
@@ -63,7 +63,7 @@ pub struct Transacted {
 pub struct ConditionalRows {
     /// The number of writes that they belong to.
     pub writes: usize,
-    /// What must hold.
+    /// The conditions.
     pub conditions: Conditions,
     /// The rows.
     pub rows: Rows,

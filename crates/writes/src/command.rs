@@ -1,4 +1,4 @@
-//! What every command states about itself.
+//! The interface of commands.
 
 use domain::{AgentId, ConversationId, TenantId};
 use ports::{ConversationName, Facts, FactsQuery, RepositoryError, write_store::RecordKey};
@@ -7,7 +7,7 @@ use crate::Planner;
 
 /// A change that is decided on facts and written together with others.
 pub trait Command: Send + Sync + 'static {
-    /// What its caller learns.
+    /// The outcome, for its caller.
     type Outcome: Send + 'static;
 
     /// Returns whose data it changes, and what it must not share a transaction with.
@@ -61,7 +61,8 @@ impl<T> Planned<T> {
     }
 }
 
-/// Whose data a command changes, and what it must not share a transaction with.
+/// The tenant whose data a command changes, and the parts that no other command of its transaction may
+/// share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The tenant that owns the data.

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use ports::{Lane, RepositoryError, WriteError, WriteStore};
 use tokio::{
     sync::mpsc,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -148,7 +148,7 @@ impl Writes {
         received.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")))
     }
 
-    /// The outcome of a commit that was not confirmed stays unknown to the caller.
+    /// The outcome of a commit that was not confirmed in time stays unknown to the caller.
     async fn write_alone<C: Command>(&self, command: C) -> Result<C::Outcome, RepositoryError> {
         let queued = Arc::new(Queued::without_caller(command));
         let command: Arc<dyn AnyQueued> = Arc::<Queued<C>>::clone(&queued);
@@ -156,7 +156,10 @@ impl Writes {
             commands: [command].into(),
             in_doubt_since: None,
         };
-        let written = self.store.transact(Arc::new(batch), Lane::Alone).await;
+        let written = self.store.transact(Arc::new(batch), Lane::Alone);
+        let Ok(written) = timeout(self.timeouts.max_answer_time, written).await else {
+            return Err(unavailable("the outcome of the write is not known in time"));
+        };
         if let Err(WriteError::Failed(source) | WriteError::Unknown { source, .. }) = written {
             return Err(source);
         }

@@ -1,4 +1,4 @@
-//! What a server wants to see again with its tool calls: their ids, its additions to them and the
+//! Data of a server that it receives again with its tool calls: their ids, its additions to them and the
 //! reasoning before them.
 
 use std::{collections::HashSet, sync::Arc};

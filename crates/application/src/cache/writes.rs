@@ -7,7 +7,7 @@ use super::Caches;
 
 /// A command whose write changes the caches.
 pub trait CachedCommand: Command {
-    /// What is needed of the command and of the caches before it, to change the caches after it.
+    /// The values that [`Self::apply`] needs, read before the write.
     type Before: Send;
 
     /// Reads what is needed before the write.

@@ -35,6 +35,7 @@ pub use ephemeral::EphemeralChat;
 pub use messages::REPEATABLE_FOR;
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
+pub(crate) use start::MAX_STORE_TIME;
 
 use pending_finishes::PendingFinishes;
 

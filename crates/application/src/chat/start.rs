@@ -29,9 +29,9 @@ use crate::{
     live_turns::CompletedChat,
 };
 
-/// The time after which a caller is told that the store is unavailable, although the outcome of its
-/// write may still become known.
-const MAX_STORE_TIME: Duration = Duration::from_millis(4_750);
+/// The time after which a caller receives an error of the store, although the outcome of its write may
+/// still become known.
+pub(crate) const MAX_STORE_TIME: Duration = Duration::from_millis(4_750);
 
 /// An attempt whose first engine replies at once.
 pub(super) struct InlineAttempt {

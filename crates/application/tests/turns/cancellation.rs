@@ -1,6 +1,6 @@
 //! The text that clients receive and the store keeps when a turn is cancelled during its reply.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use application::{
     TurnError,
@@ -11,7 +11,7 @@ use contract::fixture::stamp;
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
 use ports::DeleteOutcome;
 use scripted_engine::Script;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     fixture::Fixture,
@@ -109,6 +109,24 @@ async fn until_produced(process: &Process, turn: TurnId, text: &str) {
     while live.progress().reply.text != text {
         in_time(woken.notified()).await;
     }
+}
+
+/// The cancellation itself continues.
+#[tokio::test]
+async fn a_caller_waits_at_most_five_seconds_for_a_cancellation() {
+    let script = Script::deltas(["Well."]).hang();
+    let mut cancelling = Cancelling::of(&script, "Well.").await;
+    let limit = Duration::from_secs(5);
+    let cancelled = timeout(limit, &mut cancelling.cancellation).await;
+    let cancelled = cancelled.expect("an answer in time").expect("no panic");
+    assert!(
+        matches!(cancelled, Err(TurnError::Store(_))),
+        "{cancelled:?}"
+    );
+    cancelling.store.proceed.notify_one();
+    let (text, end) = text_and_end(cancelling.events).await;
+    assert_eq!(text, "Well.");
+    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
 }
 
 #[tokio::test]

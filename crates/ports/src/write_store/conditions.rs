@@ -7,8 +7,7 @@ use domain::{NodeId, Seq, TenantId};
 use super::{CredentialKey, InTenant, RecordKey};
 use crate::ConversationName;
 
-/// What must hold when rows are written that were decided on facts which were not read in the same
-/// transaction. Every fact is either covered by the head of its tenant, which each change of it
+/// The conditions of rows that were decided on facts which were not read in the same transaction. Every fact is either covered by the head of its tenant, which each change of it
 /// raises, or is one of the other conditions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conditions {

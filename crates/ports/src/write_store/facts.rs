@@ -1,4 +1,4 @@
-//! What a store reads for a decision.
+//! The facts that a store reads for a decision.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

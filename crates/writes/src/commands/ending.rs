@@ -35,7 +35,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// What the end of a turn has written.
+/// The outcome of ending a turn.
 pub(super) struct Ended {
     /// The positions of its events.
     pub(super) committed: Committed,

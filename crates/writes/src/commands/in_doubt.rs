@@ -52,7 +52,7 @@ pub(super) fn first_event(facts: &Facts, begin: &BeginTurn, started: Seq) -> Seq
     first.unwrap_or(started)
 }
 
-/// What the end of a turn with the event at `first` has written: it may have started the next turn of
+/// The stored outcome of ending a turn with the event at `first`. It may have started the next turn of
 /// the conversation on `node`.
 pub(super) fn ended(
     facts: &Facts,

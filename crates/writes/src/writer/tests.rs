@@ -35,6 +35,7 @@ enum Attempt {
     Fails(RepositoryError),
     Unconfirmed,
     Panics,
+    Hangs,
 }
 
 /// A store without any facts, which takes the results of its group commits from a list and waits for a
@@ -84,6 +85,7 @@ impl WriteStore for ScriptedStore {
             Attempt::Commits => Ok(without_facts(&*decision)),
             Attempt::Fails(error) => Err(error.into()),
             Attempt::Panics => panic!("panic of the scripted store"),
+            Attempt::Hangs => std::future::pending().await,
             Attempt::Unconfirmed => Err(WriteError::Unknown {
                 heads: heads(self.calls.lock().len()),
                 source: unavailable("cut"),

@@ -180,7 +180,7 @@ async fn a_reply_ends_after_half_an_hour() {
     assert_eq!(code, Err(ProblemCode::EngineTimeout));
 }
 
-/// What has happened is stored, although a call that was made before it still runs.
+/// The outcome of a call is stored although an earlier call still runs.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_has_ended_keeps_its_outcome_if_the_reply_ends_before_another_call() {
     let fake_tools = Arc::new(FakeTools {

@@ -93,3 +93,12 @@ async fn a_long_command_is_not_repeated() {
         assert_eq!(lanes(&fixture).len(), times);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_a_long_command_is_awaited_for_a_limited_time() {
+    let fixture = Fixture::with_attempts_alone(0, [], [Attempt::Hangs]);
+    let began = Instant::now();
+    let error = fixture.writes.write(delete_agent()).await.unwrap_err();
+    assert!(error.is_retryable());
+    assert_eq!(began.elapsed(), WriteTimeouts::default().max_answer_time);
+}
