@@ -28,7 +28,7 @@ export default defineConfig({
   // The linked client has a React of its own, and so have the helpers of the service's tests.
   resolve: { dedupe: ["react", "react-dom", "esbuild", "playwright-core"] },
   build: {
-    outDir: join(import.meta.dirname, "../../crates/api/console"),
+    outDir: join(import.meta.dirname, "../../crates/http/documents/console"),
     emptyOutDir: true,
     target: "es2022",
     // The policy of the page forbids data: URLs of scripts and inline scripts.

@@ -1,10 +1,10 @@
-// Builds the console again, and fails if the files in crates/api/console differ.
+// Builds the console again, and fails if the files in crates/http/documents/console differ.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "vite";
 
-const committed = join(import.meta.dirname, "../../../crates/api/console");
+const committed = join(import.meta.dirname, "../../../crates/http/documents/console");
 const rebuilt = mkdtempSync(join(tmpdir(), "console-"));
 
 const filesIn = (folder) => {
@@ -19,6 +19,6 @@ rmSync(rebuilt, { recursive: true });
 const names = [...new Set([...before.keys(), ...after.keys()])];
 const different = names.filter((name) => before.get(name) !== after.get(name));
 if (different.length > 0) {
-  console.error(`crates/api/console is out of date: run \`npm run build\` in clients/console\n${different.join("\n")}`);
+  console.error(`crates/http/documents/console is out of date: run \`npm run build\` in clients/console\n${different.join("\n")}`);
   process.exitCode = 1;
 }

@@ -16,12 +16,10 @@ use actix_web::{
 };
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
 use anyhow::Result;
-use api::socket::{
-    CloseCode, MAX_MESSAGE_BYTES, SendQueue, close_code_for, guard_payload, send_queue,
-};
 use bytestring::ByteString;
 use futures::StreamExt as _;
-use http_server::{ConnectionState, Versions};
+use server::{ConnectionState, Versions};
+use socket::{CloseCode, MAX_MESSAGE_BYTES, SendQueue, close_code_for, guard_payload, send_queue};
 use tokio_util::sync::CancellationToken;
 
 /// The time for the client's answer to a close frame.
@@ -33,7 +31,7 @@ async fn main() -> Result<()> {
     println!("ws://{}/", listener.local_addr()?);
     let app = || App::new().route("/", web::get().to(open));
     let closing = CancellationToken::new();
-    http_server::serve(listener, 1, Duration::ZERO, &closing, Versions::Http1, app)?.await?;
+    server::serve(listener, 1, Duration::ZERO, &closing, Versions::Http1, app)?.await?;
     Ok(())
 }
 

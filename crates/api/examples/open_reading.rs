@@ -17,15 +17,17 @@ use actix_web::{
 };
 use anyhow::{Result, ensure};
 use api::{
-    auth::rate_limit,
-    layers::{cors, problem_responses, read_body, security_headers, trace_request},
     routes,
     settings::{self, Settings},
     telemetry,
     wiring::{self, Parts, Peers, ServerParts},
 };
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
-use http_server::Versions;
+use kit::{
+    auth::rate_limit,
+    layers::{cors, problem_responses, read_body, security_headers, trace_request},
+};
+use server::Versions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use writes::{WriteTimeouts, Writes};
 
@@ -80,7 +82,7 @@ fn serve(listener: TcpListener, workers: usize, wired: ServerParts) -> Result<Se
     let principal_of_all = principal_of_all()?;
     let closing = CancellationToken::new();
     let server = if std::env::var_os("COUNT_REQUESTS").is_some() {
-        http_server::serve(
+        server::serve(
             listener,
             workers,
             GRACE,
@@ -88,19 +90,19 @@ fn serve(listener: TcpListener, workers: usize, wired: ServerParts) -> Result<Se
             Versions::Http1,
             move || {
                 outer_layers(
-                    inner_layers(wired.clone()).wrap(from_fn(rate_limit)),
+                    inner_layers(&wired).wrap(from_fn(rate_limit)),
                     principal_of_all.clone(),
                 )
             },
         )
     } else {
-        http_server::serve(
+        server::serve(
             listener,
             workers,
             GRACE,
             &closing,
             Versions::Http1,
-            move || outer_layers(inner_layers(wired.clone()), principal_of_all.clone()),
+            move || outer_layers(inner_layers(&wired), principal_of_all.clone()),
         )
     };
     Ok(server?)
@@ -147,11 +149,9 @@ impl<T> Application for T where
 }
 
 /// Adds the middleware inside of access control.
-fn inner_layers(wired: ServerParts) -> App<impl Application> {
+fn inner_layers(wired: &ServerParts) -> App<impl Application + use<>> {
     App::new()
-        .app_data(wired.state.clone())
-        .app_data(wired.services)
-        .configure(|config| routes::configure(config, &wired.state))
+        .configure(|config| routes::configure(config, wired))
         .wrap(from_fn(read_body))
 }
 

@@ -2,43 +2,52 @@
 
 use std::future::ready;
 
-use actix_web::{
-    HttpRequest, HttpResponse, Resource, Scope, dev::HttpServiceFactory, middleware::from_fn, web,
-};
+use actix_web::{HttpRequest, HttpResponse, Resource, Scope, dev::HttpServiceFactory, web};
 use domain::ProblemCode;
-
-use crate::{
-    console, documents,
+use kit::{
     layers::resource_in,
-    oauth, openapi,
-    operations::{self, Operation},
+    operations::{EnabledProtocols, Operation},
     problem::ApiError,
-    regions::{RegionRole, configure_endpoints},
     request::routed_path,
-    settings::EnabledProtocols,
-    state::ApiState,
+    state::HttpState,
 };
 
-/// Registers all routes, except those of protocols and of a console that are turned off.
-pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
-    let enabled = &state.protocols;
+use crate::wiring::ServerParts;
+
+/// Registers the states and all routes, except those of protocols and of a console that are turned
+/// off.
+pub fn configure(config: &mut web::ServiceConfig, parts: &ServerParts) {
+    let ServerParts {
+        state, surfaces, ..
+    } = parts;
+    config
+        .app_data(state.clone())
+        .app_data(parts.services.clone())
+        .app_data(surfaces.rest.clone())
+        .app_data(surfaces.sockets.clone())
+        .app_data(surfaces.regions.clone())
+        .app_data(surfaces.documents.clone());
+    let enabled = &surfaces.documents.protocols;
     // The first segment of a path selects the protocol, so that its requests are not compared with the
     // patterns of all other operations.
-    for protocol in operations::PROTOCOLS {
+    for protocol in state.operations.protocols() {
         if enabled.contains(protocol.name) {
-            let resources = resources(protocol.operations, protocol.prefix);
+            let operations: Vec<&Operation> = protocol.operations.iter().collect();
+            let resources = resources(&operations, protocol.prefix);
+            let resources = resources.into_iter();
             config.service(resources.fold(web::scope(protocol.prefix), Scope::service));
         }
     }
-    for resource in resources(operations::OPERATIONS, "") {
+    for resource in resources(state.operations.own(), "") {
         config.service(resource);
     }
-    configure_pages(config);
-    if matches!(state.region.role, RegionRole::Home(_)) {
-        configure_endpoints(config);
+    rest::configure_metadata(config);
+    documents::configure_docs(config);
+    if surfaces.regions.is_home() {
+        regions::configure_endpoints(config);
     }
-    if state.console.is_some() {
-        configure_console(config);
+    if surfaces.documents.console.is_some() {
+        documents::configure_console(config);
     }
     let enabled = enabled.clone();
     config.default_service(web::to(move |request: HttpRequest| {
@@ -49,50 +58,25 @@ pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
 /// Returns one resource for each path below `prefix`, with the methods of its operations. Another
 /// method is 405.
 fn resources(
-    operations: &'static [Operation],
+    operations: &[&'static Operation],
     prefix: &'static str,
-) -> impl Iterator<Item = impl HttpServiceFactory + 'static> {
+) -> Vec<impl HttpServiceFactory + use<>> {
     let is_first = |path: &str, index| !operations[..index].iter().any(|it| it.path == path);
     let first = operations.iter().enumerate();
-    let first = first.filter(move |(index, it)| is_first(it.path, *index));
-    first.map(move |(_, first)| {
+    let first = first.filter(|(index, it)| is_first(it.path, *index));
+    let resources = first.map(|(_, first)| {
         let same_path = operations.iter().filter(|it| it.path == first.path);
-        let routes = same_path.map(Operation::route);
+        let routes = same_path.map(|it| it.route());
         routes.fold(resource_in(prefix, first.path), Resource::route)
-    })
+    });
+    resources.collect()
 }
 
 fn route_not_found(request: &HttpRequest, enabled: &EnabledProtocols) -> ApiError {
-    match operations::protocol_of(routed_path(request)) {
+    let state = request.app_data::<web::Data<HttpState>>();
+    let protocol = state.and_then(|state| state.operations.protocol_of(routed_path(request)));
+    match protocol {
         Some(protocol) => protocol.route_not_found(enabled.contains(protocol.name)),
         None => ProblemCode::RouteNotFound.into(),
     }
-}
-
-/// Registers what is no operation: metadata under the path of the public URL (RFC 8414 and
-/// RFC 9728), and the pages of `/docs`.
-fn configure_pages(config: &mut web::ServiceConfig) {
-    config
-        .service(
-            resource_in("", "/.well-known/oauth-authorization-server/{path:.*}")
-                .route(web::get().to(oauth::get_authorization_server_at_path)),
-        )
-        .service(
-            resource_in("", "/.well-known/oauth-protected-resource/{path:.*}")
-                .route(web::get().to(oauth::get_protected_resource_at_path)),
-        )
-        .service(resource_in("", "/docs").route(web::get().to(documents::redirect_to_docs)))
-        .service(
-            web::scope("/docs")
-                .wrap(from_fn(openapi::swagger_headers))
-                .service(openapi::swagger_page())
-                .service(openapi::swagger_ui()),
-        );
-}
-
-/// Registers the console. All paths below it are pages of its own, except those of its files.
-fn configure_console(config: &mut web::ServiceConfig) {
-    config
-        .service(resource_in("", "/console").route(web::get().to(console::get_page)))
-        .service(resource_in("", "/console/{path:.*}").route(web::get().to(console::get_file)));
 }

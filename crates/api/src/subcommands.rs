@@ -2,6 +2,7 @@
 
 mod credentials;
 mod documents;
+mod healthcheck;
 mod signals;
 mod signing_keys;
 mod store;
@@ -23,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use self::{signals::Signals, store::IfStoreMissing};
 use crate::{
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
-    server::Service,
+    service::Service,
     settings::{self, Settings},
     telemetry,
     wiring::{self, EnginesByName},
@@ -232,7 +233,7 @@ async fn healthcheck(
         }
         format!("http://{address}")
     };
-    let status = crate::readiness::fetch_status(&url);
+    let status = healthcheck::fetch_status(&url);
     match tokio::time::timeout(Duration::from_secs(3), status).await {
         Ok(Ok(200)) => print_line("ready"),
         Ok(Ok(status)) => bail!("not ready: {status}"),

@@ -19,7 +19,7 @@ use tracing_subscriber::{filter::ParseError, util::SubscriberInitExt as _};
 use self::{log_queue::LogQueue, logs::subscriber, metrics::recorder};
 use crate::settings::LogSettings;
 
-pub use self::metrics::{record_request, run_upkeep};
+pub use self::metrics::run_upkeep;
 
 /// The time for which the end of the process waits until the log is written.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);

@@ -9,17 +9,18 @@ mod realtime;
 mod regions;
 mod services;
 mod startup_summary;
+mod states;
 mod store;
 mod tools;
 mod turns;
 
-use self::auth::Auth;
 pub use self::{
     auth::{document_source, signing_keys},
     engines::{EnginesByName, built_in_engines, choose_engines},
     nodes::check_bus,
     regions::{Peers, check_regions, storage_for},
     startup_summary::startup_summary,
+    states::SurfaceStates,
     store::{Store, migrate_store, open_store},
     tools::{check_programs, reap_orphans},
     turns::Turns,
@@ -28,24 +29,19 @@ pub use self::{
 use std::sync::Arc;
 
 use actix_web::web::Data;
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use application::{node::Node, purge::Purge, retention::LogRetention};
-use cpu_pool::CpuPool;
-use domain::web_address;
+use kit::{
+    auth::{SealedServices, seal},
+    state::HttpState,
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, Storage, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use writes::Writes;
 
 use crate::{
-    auth::{LargeResponses, SealedServices, seal},
-    layers::AllowedOrigins,
-    oauth::Metadata,
-    readiness::Readiness,
-    regions::Region,
-    request::PagePermit,
     settings::Settings,
-    state::ApiState,
     system::{SystemClock, SystemIds},
     telemetry,
 };
@@ -53,8 +49,10 @@ use crate::{
 /// The parts of the HTTP server, and the turns that run beside it.
 #[derive(Clone)]
 pub struct ServerParts {
-    /// The state for middleware and documents.
-    pub state: Data<ApiState>,
+    /// The state that the layers and all surfaces share.
+    pub state: Data<HttpState>,
+    /// The states of the surfaces.
+    pub surfaces: SurfaceStates,
     /// The use cases for handlers.
     pub services: SealedServices,
     /// The turns, for an orderly shutdown.
@@ -114,8 +112,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
-    let region = regions::region(&parts, &node, &realtime.caches, &clock);
-    let state = state(&parts, auth, region, ids)?;
+    let region = regions::own_region(&parts, &realtime.caches, &clock);
+    let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
     let engines = Arc::new(choose_engines(
         parts.settings,
         parts.engines.clone(),
@@ -126,6 +124,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
     Ok(ServerParts {
         state: Data::new(state),
+        surfaces,
         services: seal(services),
         turns,
     })
@@ -141,58 +140,6 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
         tracing::info!(node = %node.id(), "node started");
     }
     Ok(node)
-}
-
-/// Builds the state for middleware and documents.
-fn state(
-    parts: &Parts<'_>,
-    auth: Auth,
-    region: Region,
-    ids: Arc<dyn IdSource>,
-) -> Result<ApiState> {
-    let settings = parts.settings;
-    let base_path = web_address::path_of(&parts.public_url);
-    let checks = parts.peers.links.checks.iter().cloned();
-    domain::problem::set_base_path(&base_path);
-    Ok(ApiState {
-        authenticator: auth.authenticator,
-        oauth: auth.server,
-        oauth_metadata: Metadata::new(
-            parts.issuer_url(),
-            &parts.public_url,
-            settings.auth.issuers.iter().map(|it| it.name.clone()),
-        ),
-        tickets: auth.tickets,
-        region,
-        limits: auth.limits,
-        large_responses: LargeResponses::default(),
-        #[cfg(feature = "address-guard")]
-        address_guard: rate_limits::address_guard(parts),
-        address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
-        ids,
-        page_permits: PagePermit::new_semaphore(),
-        cpu_pool: CpuPool::start().context("cannot start threads")?,
-        schemas: documents::schemas(settings, &parts.public_url),
-        sizes: settings.limits.sizes.clone(),
-        public_url: parts.public_url.clone(),
-        console: documents::console(settings, &base_path),
-        base_path,
-        allowed_origins: AllowedOrigins::new(
-            &settings.server.allowed_origins,
-            &settings.server.allowed_headers,
-        ),
-        protocols: settings.protocols.clone(),
-        body_deadline: settings.limits.body_deadline,
-        closing: CancellationToken::new(),
-        socket_times: settings.limits.sockets,
-        readiness: Readiness::new(
-            Arc::clone(&parts.storage.maintenance),
-            parts.writes.clone(),
-            checks.chain(auth.checks).collect(),
-        ),
-        documents: documents::documents(settings, &parts.public_url),
-        metrics: parts.metrics.clone(),
-    })
 }
 
 /// Starts the tasks that maintain the store, the node's lease and the metrics. A replica is

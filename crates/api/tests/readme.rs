@@ -1,14 +1,11 @@
 //! Compares the documentation with the code: the example engine, the tables of settings, scopes,
 //! operations and error codes, and all commands and settings in examples.
 
-use api::{
-    cli::CommandLine,
-    operations::{self, Access, Operation},
-    settings::Settings,
-};
+use api::{cli::CommandLine, operations, settings::Settings};
 use clap::Parser as _;
 use domain::{ProblemCode, Scope};
 use futures::StreamExt as _;
+use kit::operations::{Access, Operation};
 use ports::{ModelChunk, ReplyEngine as _};
 use shout_engine::ShoutEngine;
 
@@ -117,7 +114,7 @@ fn the_documentation_lists_what_every_operation_requires() {
         } = operation;
         format!("| `{method} {path}` | {} |", required(*access))
     };
-    let rows: Vec<String> = operations::all().map(row).collect();
+    let rows: Vec<String> = operations::table().all().map(row).collect();
     assert_in_access(&rows);
 }
 

@@ -3,9 +3,9 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use domain::{Quota, RateLimits, Sizes};
+use socket::SocketTimeouts;
 
 use super::values::Values;
-use crate::socket::SocketTimeouts;
 
 /// The range for indexed text: with its tenant it must fit into a third of a page of Postgres,
 /// which is 2,704 bytes, and a character may take four.

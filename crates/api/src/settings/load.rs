@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use kit::operations::EnabledProtocols;
+
 use super::{
-    AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EnabledProtocols, EngineSettings,
-    EventSettings, LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings,
-    ServerSettings, SettingKey, SettingsError, ToolServer, sources::gather, tool_servers,
+    AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EngineSettings, EventSettings,
+    LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings, ServerSettings,
+    SettingKey, SettingsError, ToolServer, protocols, sources::gather, tool_servers,
     values::Values,
 };
 
@@ -100,7 +102,7 @@ impl Settings {
         let bus = BusSettings::read(values, &database.url);
         let region = RegionSettings::read(values, &database.url);
         let server = ServerSettings::read(values);
-        let protocols = EnabledProtocols::read(values);
+        let protocols = protocols::read(values);
         let console = ConsoleSettings::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {

@@ -42,7 +42,6 @@ pub use limits::LimitSettings;
 pub use load::{RULES, Settings, environment, keys};
 pub use log::{LogFormat, LogSettings};
 pub use models::{LLM, ModelProvider, ModelSettings};
-pub use protocols::EnabledProtocols;
 pub use region::{FarRegion, HomeSettings, RegionSettings};
 pub use server::ServerSettings;
 pub use tool_servers::{ToolServer, ToolServerTransport};

@@ -11,12 +11,13 @@ use access::{
 use anyhow::{Context, Result};
 use application::{node::Node, principal_limits::PrincipalLimits};
 use domain::ProblemCode;
+use kit::readiness::Check;
 use ports::{Clock, DocumentSource, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
 use super::{Parts, rate_limits::start_limiter};
-use crate::{readiness::Check, settings::Settings};
+use crate::settings::Settings;
 
 /// The services for authentication, and the authorization server.
 pub(super) struct Auth {

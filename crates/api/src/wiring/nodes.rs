@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use kit::readiness::Check;
 use local_bus::{LocalBus, request_fallback};
 use ports::{EventBus, IdSource};
 use postgres_bus::PostgresBus;
@@ -11,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::Store;
-use crate::{readiness::Check, settings::BusSettings};
+use crate::settings::BusSettings;
 
 /// The parts that the processes on one store share.
 pub(super) struct NodeLinks {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use application::node::Node;
+#[cfg(feature = "address-guard")]
+use kit::auth::{AddressGuard, TrustedProxies};
+use kit::readiness::Check;
 use local_limiter::LocalRateLimiter;
 use ports::RateLimiter;
 use postgres_limiter::PostgresRateLimiter;
 
 use super::{Parts, Store};
-#[cfg(feature = "address-guard")]
-use crate::auth::{AddressGuard, TrustedProxies};
-use crate::readiness::Check;
 #[cfg(feature = "redis")]
 use crate::settings::LimitsWhenDown;
 

@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
+use ::regions::{FarNode, HomeRegion, RegionEntry, RegionRole, Regions};
 use anyhow::{Context as _, Result};
 use application::{LogPositions, cache::Caches, node::Node};
 use home_client::{
     FarProcess, FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
 };
+use kit::auth::TrustedProxies;
+use kit::region::{FarRegions, OwnRegion};
 use parking_lot::RwLock;
 use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{Parts, Store, nodes::NodeLinks};
-use crate::{
-    auth::TrustedProxies,
-    regions::{FarNode, FarRegions, HomeRegion, Region, RegionEntry, RegionRole},
-    settings::{RegionSettings, Settings},
-};
+use crate::settings::{RegionSettings, Settings};
 
 /// Checks the settings of regions that no section can check, without connecting.
 pub fn check_regions(settings: &RegionSettings) -> Result<()> {
@@ -114,13 +113,25 @@ pub fn storage_for(settings: &RegionSettings, storage: Storage) -> Storage {
     }
 }
 
-/// Builds the region of this process.
-pub(super) fn region(
-    parts: &Parts<'_>,
-    node: &Arc<Node>,
-    caches: &Caches,
-    clock: &Arc<dyn Clock>,
-) -> Region {
+/// Describes the region of this process.
+pub(super) fn own_region(parts: &Parts<'_>, caches: &Caches, clock: &Arc<dyn Clock>) -> OwnRegion {
+    let regions = &parts.settings.region;
+    let keys = regions.far.iter();
+    let keys = keys.map(|region| (region.name.clone(), region.keys.clone()));
+    let accepts_others = regions.home.is_none() && !regions.far.is_empty();
+    OwnRegion {
+        name: regions.name.clone(),
+        far_regions: accepts_others.then(|| FarRegions::new(keys.collect(), Arc::clone(clock))),
+        positions: LogPositions::new(
+            Arc::clone(&caches.applied),
+            Arc::clone(&parts.storage.events),
+            Arc::clone(&parts.peers.links.bus),
+        ),
+    }
+}
+
+/// Describes the regions.
+pub(super) fn regions(parts: &Parts<'_>, node: &Arc<Node>) -> Regions {
     let settings = parts.settings;
     let regions = &settings.region;
     let role = if let Some(home) = &parts.peers.home {
@@ -130,20 +141,13 @@ pub(super) fn region(
         RegionRole::Single
     } else {
         RegionRole::Home(HomeRegion {
-            regions: FarRegions::new(&regions.far, Arc::clone(clock)),
             nodes: Arc::new(far_streams(parts)),
             own_node: Arc::clone(node),
         })
     };
-    Region {
-        name: regions.name.clone(),
+    Regions {
         role,
         listing: Arc::clone(&parts.peers.listing),
-        positions: LogPositions::new(
-            Arc::clone(&caches.applied),
-            Arc::clone(&parts.storage.events),
-            Arc::clone(&parts.peers.links.bus),
-        ),
     }
 }
 

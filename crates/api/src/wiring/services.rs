@@ -8,16 +8,16 @@ use application::{
     TurnService,
     cache::{CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches, FollowedTurns},
 };
+use kit::state::{HttpState, Services};
 use ports::{Clock, IdSource};
 
 use super::{Parts, Turns, auth::document_source, realtime::Realtime};
-use crate::state::{ApiState, Services};
 
 /// Builds the use cases on cached ports.
 pub(super) fn build(
     parts: Parts<'_>,
     cached: &CachedPorts,
-    state: &ApiState,
+    state: &HttpState,
     engines: Arc<Engines>,
     toolbox: Arc<Toolbox>,
     turns: &Turns,
@@ -53,7 +53,7 @@ pub(super) fn build(
             Arc::clone(&engines),
             AgentLimits {
                 sizes: settings.limits.sizes.clone(),
-                rates: Arc::clone(&state.limits),
+                rates: Arc::clone(&state.rates.principals),
             },
         ),
         conversations: ConversationService::new(cached.clone()),

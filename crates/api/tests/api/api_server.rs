@@ -3,9 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use api::{
-    server::{Service, ShowFirstKey},
+    service::{Service, ShowFirstKey},
     settings::Settings,
-    socket::SocketTimeouts,
     wiring::{self, EnginesByName},
 };
 use contract::Store;
@@ -17,6 +16,7 @@ use domain::{
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use ports::{ReplyEngine, Storage, ToolProvider};
 use serde_json::{Value, json};
+use socket::SocketTimeouts;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use actix_web::{App, HttpRequest, HttpResponse, web};
-use http_server::ConnectionState;
+use server::ConnectionState;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -50,12 +50,12 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
             .route("/block", web::get().to(block))
     };
     let closing = CancellationToken::new();
-    let server = http_server::serve(
+    let server = server::serve(
         listener,
         1,
         Duration::ZERO,
         &closing,
-        http_server::Versions::Http1,
+        server::Versions::Http1,
         app,
     );
     let server = server.expect("a server");

@@ -1,5 +1,8 @@
 //! All operations of the document, each with a valid request.
 
+use std::sync::LazyLock;
+
+use kit::operations::OperationTable;
 use serde_json::{Value, json};
 
 use crate::{
@@ -8,6 +11,12 @@ use crate::{
     documented::paths,
     response::Request,
 };
+
+/// The table of operations.
+pub(crate) fn table() -> &'static OperationTable {
+    static TABLE: LazyLock<OperationTable> = LazyLock::new(api::operations::table);
+    &TABLE
+}
 
 /// An operation of the document.
 pub(crate) struct Operation {

@@ -2,29 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use api::operations::{Access, ONE_REQUEST, OPERATIONS, cost_of, find, is_public};
 use domain::{ProblemCode, Scope};
+use kit::operations::{Access, ONE_REQUEST};
 use serde_json::Value;
 
 use crate::{
     api_server::ApiServer,
     caller::Caller,
     oauth::Client,
-    operations::{self, Operation, TestResources},
+    operations::{self, Operation, TestResources, table},
     walk::Walk,
 };
 
 /// The operations that require a credential, with their scopes.
 fn operations_with_scopes() -> Vec<(Operation, &'static [Scope])> {
     let operations = operations::all().into_iter();
-    let guarded =
-        operations.filter_map(
-            |operation| match find(operation.id).expect("a row").access {
-                Access::Public => None,
-                Access::AnyCredential => Some((operation, [].as_slice())),
-                Access::AnyOf(scopes) => Some((operation, scopes)),
-            },
-        );
+    let guarded = operations.filter_map(|operation| {
+        match table().find(operation.id).expect("a row").access {
+            Access::Public => None,
+            Access::AnyCredential => Some((operation, [].as_slice())),
+            Access::AnyOf(scopes) => Some((operation, scopes)),
+        }
+    });
     guarded.collect()
 }
 
@@ -34,13 +33,13 @@ fn the_table_and_the_document_have_the_same_operations() {
         .iter()
         .map(|operation| operation.id)
         .collect();
-    let in_table: BTreeSet<&str> = OPERATIONS.iter().map(|row| row.id).collect();
+    let in_table: BTreeSet<&str> = table().own().iter().map(|row| row.id).collect();
     assert_eq!(
         documented.iter().copied().collect::<BTreeSet<_>>(),
         in_table
     );
     assert_eq!(
-        (documented.len(), OPERATIONS.len()),
+        (documented.len(), table().own().len()),
         (in_table.len(), in_table.len()),
         "each once"
     );
@@ -61,7 +60,7 @@ fn the_document_requires_the_scopes_of_the_table() {
                 .map(|names| scopes(names).filter_map(Value::as_str).collect())
                 .collect()
         };
-        let expected: Vec<BTreeSet<&str>> = match find(operation.id).map(|row| row.access) {
+        let expected: Vec<BTreeSet<&str>> = match table().find(operation.id).map(|row| row.access) {
             Some(Access::Public) => Vec::new(),
             Some(Access::AnyCredential) => vec![BTreeSet::new()],
             Some(Access::AnyOf(scopes)) => scopes
@@ -80,28 +79,35 @@ fn the_document_requires_the_scopes_of_the_table() {
 #[test]
 fn the_public_paths_are_those_of_the_public_operations() {
     for operation in operations::all() {
-        let is_for_everybody = find(operation.id).is_some_and(|row| row.access == Access::Public);
+        let is_for_everybody = table()
+            .find(operation.id)
+            .is_some_and(|row| row.access == Access::Public);
         assert_eq!(
-            is_public(operation.template),
+            table().is_public(operation.template),
             is_for_everybody,
             "{}",
             operation.template
         );
     }
     for hidden in ["/oauth", "/oauth2s", "/livezz", "/docsx", "/problem", "//"] {
-        assert!(!is_public(hidden), "{hidden}");
+        assert!(!table().is_public(hidden), "{hidden}");
     }
 }
 
 #[test]
 fn a_request_costs_what_its_row_says() {
-    for row in OPERATIONS.iter().filter(|row| !row.path.contains('{')) {
-        assert_eq!(cost_of(row.method, row.path), row.cost, "{}", row.id);
+    for row in table().own().iter().filter(|row| !row.path.contains('{')) {
+        assert_eq!(
+            table().cost_of(row.method, row.path),
+            row.cost,
+            "{}",
+            row.id
+        );
     }
-    assert_eq!(cost_of("GET", "/api/chat"), ONE_REQUEST);
-    assert_eq!(cost_of("POST", "/api/chat/"), ONE_REQUEST);
+    assert_eq!(table().cost_of("GET", "/api/chat"), ONE_REQUEST);
+    assert_eq!(table().cost_of("POST", "/api/chat/"), ONE_REQUEST);
     // Costs are counted before routing, when only fixed paths are known.
-    let costly = OPERATIONS.iter().filter(|row| row.cost != ONE_REQUEST);
+    let costly = table().own().iter().filter(|row| row.cost != ONE_REQUEST);
     assert!(costly.into_iter().all(|row| !row.path.contains('{')));
 }
 

@@ -1,15 +1,15 @@
 //! Users of an identity provider and of user tokens cannot reach conversations of other users: a walk
 //! over the published document.
 
-use api::operations::{Access, find};
 use domain::{Scope, Scopes};
+use kit::operations::Access;
 use serde_json::{Value, json};
 
 use crate::{
     api_server::ApiServer,
     caller::Caller,
     issuer::get_with_keys,
-    operations::{self, Operation, TestResources},
+    operations::{self, Operation, TestResources, table},
     response::ApiResponse,
     user_issuer::UserIssuer,
     user_tokens,
@@ -102,7 +102,7 @@ async fn resources_of_other_users_are_not_found_with_a_user_token() {
 async fn walk_as_user(api: &ApiServer, user: &Caller, held: Scopes, identity: &'static str) {
     let mut walk = Walk::new(identity);
     for operation in operations::all() {
-        let access = find(operation.id).expect("a row").access;
+        let access = table().find(operation.id).expect("a row").access;
         if access == Access::Public {
             continue;
         }

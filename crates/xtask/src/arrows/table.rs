@@ -1,90 +1,82 @@
 //! The allowed dependencies. This table is the architecture: change it only on purpose.
 
-/// A crate of the workspace and the crates that it may use.
-pub(super) struct Layer {
-    pub(super) package: &'static str,
-    pub(super) may_use: &'static [&'static str],
-    /// The crates that only its wiring may use.
-    pub(super) may_wire: &'static [&'static str],
-}
-
-impl Layer {
-    const fn new(package: &'static str, may_use: &'static [&'static str]) -> Self {
-        Self {
-            package,
-            may_use,
-            may_wire: &[],
-        }
-    }
-}
-
-/// From the inside out. No crate may use `contract` or `scripted_engine` except in its tests.
-pub(super) const LAYERS: &[Layer] = &[
-    Layer::new("domain", &[]),
-    Layer::new("ports", &["domain"]),
-    Layer::new("writes", &["domain", "ports"]),
-    Layer::new("contract", &["domain", "ports", "writes"]),
-    Layer::new("cpu_pool", &["domain"]),
-    Layer::new("http_clients", &[]),
-    Layer::new("application", &["domain", "ports", "writes"]),
-    Layer::new("access", &["domain", "ports", "writes", "application"]),
-    Layer::new("relational", &["domain", "ports"]),
-    Layer::new("postgres_store", &["domain", "ports", "relational"]),
-    Layer::new("sqlite_store", &["domain", "ports", "relational"]),
-    Layer::new("rule_engine", &["domain", "ports", "cpu_pool"]),
-    Layer::new("llm_engine", &["domain", "ports", "http_clients"]),
-    Layer::new("scripted_engine", &["domain", "ports"]),
-    Layer::new("built_in_tools", &["domain", "ports"]),
-    Layer::new("mcp_tools", &["domain", "ports", "http_clients"]),
-    Layer::new("local_limiter", &["domain", "ports"]),
-    Layer::new("local_bus", &["domain", "ports"]),
-    Layer::new("postgres_bus", &["domain", "ports", "local_bus"]),
-    Layer::new("postgres_limiter", &["domain", "ports"]),
-    Layer::new("redis_adapter", &["domain", "ports", "local_bus"]),
-    Layer::new("web_documents", &["domain", "ports", "http_clients"]),
-    Layer::new(
-        "home_client",
-        &["domain", "ports", "http_clients", "local_bus"],
-    ),
-    Layer::new("http_server", &[]),
-    Layer {
-        package: "agent-service",
-        may_use: &[
-            "domain",
-            "ports",
-            "writes",
-            "application",
-            "access",
-            "cpu_pool",
-            "http_server",
-        ],
-        may_wire: &[
-            "postgres_store",
-            "sqlite_store",
-            "rule_engine",
-            "llm_engine",
-            "built_in_tools",
-            "mcp_tools",
-            "local_limiter",
-            "local_bus",
-            "postgres_bus",
-            "postgres_limiter",
-            "redis_adapter",
-            "web_documents",
-            "home_client",
-        ],
-    },
-    // Developer tools, which use the service as a process, from outside.
-    Layer::new("dev_tools", &[]),
-    Layer::new("dev_load", &["dev_tools"]),
-    Layer::new("dev_bench", &["dev_tools", "dev_load"]),
-    Layer::new("dev_faults", &["dev_tools", "dev_load"]),
-    Layer::new("dev_regions", &["dev_tools", "dev_load"]),
-    Layer::new("xtask", &["dev_tools"]),
+/// What use cases consist of, from the inside out.
+const CORE: &[&str] = &["domain", "ports", "writes", "application", "access"];
+/// What adapters implement.
+const PORTS: &[&str] = &["domain", "ports"];
+/// The surfaces of the HTTP interface, and what they share.
+const HTTP: &[&str] = &[
+    "server",
+    "kit",
+    "regions",
+    "socket",
+    "protocols",
+    "rest",
+    "documents",
+];
+/// The adapters.
+const ADAPTERS: &[&str] = &[
+    "postgres_store",
+    "sqlite_store",
+    "rule_engine",
+    "llm_engine",
+    "built_in_tools",
+    "mcp_tools",
+    "local_limiter",
+    "local_bus",
+    "postgres_bus",
+    "postgres_limiter",
+    "redis_adapter",
+    "web_documents",
+    "home_client",
 ];
 
-/// The module of a crate's wiring: a file of its sources, or a folder.
-pub(super) const WIRING: &str = "wiring";
+/// The crates of the workspace from the inside out, each with the groups of crates that it may use.
+/// No crate may use `contract` or `scripted_engine` except in its tests. Only `agent-service` may
+/// use adapters.
+const LAYERS: &[(&str, &[&[&str]])] = &[
+    ("domain", &[]),
+    ("ports", &[&["domain"]]),
+    ("writes", &[PORTS]),
+    ("contract", &[PORTS, &["writes"]]),
+    ("cpu_pool", &[&["domain"]]),
+    ("http_clients", &[]),
+    ("application", &[PORTS, &["writes"]]),
+    ("access", &[PORTS, &["writes", "application"]]),
+    ("relational", &[PORTS]),
+    ("postgres_store", &[PORTS, &["relational"]]),
+    ("sqlite_store", &[PORTS, &["relational"]]),
+    ("rule_engine", &[PORTS, &["cpu_pool"]]),
+    ("llm_engine", &[PORTS, &["http_clients"]]),
+    ("scripted_engine", &[PORTS]),
+    ("built_in_tools", &[PORTS]),
+    ("mcp_tools", &[PORTS, &["http_clients"]]),
+    ("local_limiter", &[PORTS]),
+    ("local_bus", &[PORTS]),
+    ("postgres_bus", &[PORTS, &["local_bus"]]),
+    ("postgres_limiter", &[PORTS]),
+    ("redis_adapter", &[PORTS, &["local_bus"]]),
+    ("web_documents", &[PORTS, &["http_clients"]]),
+    ("home_client", &[PORTS, &["http_clients", "local_bus"]]),
+    ("server", &[]),
+    ("kit", &[CORE, &["cpu_pool", "server"]]),
+    ("regions", &[CORE, &["kit", "server"]]),
+    ("socket", &[CORE, &["kit", "server", "regions"]]),
+    (
+        "protocols",
+        &[CORE, &["kit", "server", "regions", "socket"]],
+    ),
+    ("rest", &[CORE, &["kit", "server", "socket"]]),
+    ("documents", &[&["domain", "kit", "socket"]]),
+    ("agent-service", &[CORE, HTTP, ADAPTERS, &["cpu_pool"]]),
+    // Developer tools, which use the service as a process, from outside.
+    ("dev_tools", &[]),
+    ("dev_load", &[&["dev_tools"]]),
+    ("dev_bench", &[&["dev_tools", "dev_load"]]),
+    ("dev_faults", &[&["dev_tools", "dev_load"]]),
+    ("dev_regions", &[&["dev_tools", "dev_load"]]),
+    ("xtask", &[&["dev_tools"]]),
+];
 
 /// Third-party crates, by the first words of their names, and the crates that may use them.
 const HOMES: &[(&str, &[&str])] = &[
@@ -100,12 +92,25 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("redis", &["redis_adapter"]),
-    ("actix", &["agent-service", "http_server", "dev_bench"]),
+    (
+        "actix",
+        &[
+            "server",
+            "kit",
+            "regions",
+            "socket",
+            "protocols",
+            "rest",
+            "documents",
+            "agent-service",
+            "dev_bench",
+        ],
+    ),
     ("jsonwebtoken", &["access", "dev_bench"]),
     ("config", &["agent-service"]),
-    ("metrics-exporter", &["agent-service"]),
+    ("metrics-exporter", &["rest", "agent-service"]),
     ("tracing-subscriber", &["agent-service"]),
-    ("governor", &["local_limiter", "agent-service"]),
+    ("governor", &["local_limiter", "kit"]),
     (
         "reqwest",
         &[
@@ -144,7 +149,12 @@ const HOMES: &[(&str, &[&str])] = &[
             "redis_adapter",
             "web_documents",
             "home_client",
-            "http_server",
+            "server",
+            "kit",
+            "regions",
+            "socket",
+            "protocols",
+            "rest",
             "agent-service",
             "dev_load",
             "dev_bench",
@@ -154,24 +164,26 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The rules for a crate of the workspace, if the table contains it.
-pub(super) fn layer(package: &str) -> Option<&'static Layer> {
-    LAYERS.iter().find(|layer| layer.package == package)
+/// Returns true if the table contains a crate of the workspace.
+pub(super) fn contains(package: &str) -> bool {
+    groups_of(package).is_some()
 }
 
-/// Returns true if `user` may depend on a package, `in_wiring` or elsewhere.
-pub(super) fn allows(user: &Layer, dependency: &str, in_wiring: bool) -> bool {
-    if layer(dependency).is_some() {
-        return dependency == user.package
-            || user.may_use.contains(&dependency)
-            || (in_wiring && user.may_wire.contains(&dependency));
+fn groups_of(package: &str) -> Option<&'static [&'static [&'static str]]> {
+    let mut layers = LAYERS.iter();
+    layers.find(|it| it.0 == package).map(|it| it.1)
+}
+
+/// Returns true if `user` may depend on a package.
+pub(super) fn allows(user: &str, dependency: &str) -> bool {
+    if contains(dependency) {
+        let groups = groups_of(user).unwrap_or_default();
+        return groups.iter().any(|group| group.contains(&dependency));
     }
     let homes = HOMES
         .iter()
         .filter(|(prefix, _)| begins_with(dependency, prefix));
-    homes
-        .into_iter()
-        .all(|(_, homes)| homes.contains(&user.package))
+    homes.into_iter().all(|(_, homes)| homes.contains(&user))
 }
 
 /// Returns true if the first words of a crate's name are those of `prefix`: `sqlx-core` matches

@@ -6,7 +6,7 @@ mod openai;
 mod pages;
 mod preflights;
 
-use api::operations::PROTOCOLS;
+use protocols::PROTOCOLS;
 
 use crate::api_server::ApiServerBuilder;
 

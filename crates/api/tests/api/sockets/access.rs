@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use api::socket::SocketTimeouts;
 use domain::Scope;
 use serde_json::json;
+use socket::SocketTimeouts;
 
 use super::client::Upgrade;
 use crate::{

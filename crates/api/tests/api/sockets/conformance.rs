@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
-use api::{body::Schemas, socket::SocketTimeouts};
+use kit::body::Schemas;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use socket::SocketTimeouts;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::client::{SocketClient, Upgrade};

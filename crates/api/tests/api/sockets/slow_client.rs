@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
+use socket::SocketTimeouts;
 
 use super::client::{SocketClient, Upgrade};
 use crate::{

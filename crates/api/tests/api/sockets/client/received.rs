@@ -2,10 +2,12 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use api::{body::Schemas, openapi, socket::frames};
+use api::operations::openapi_document;
 use domain::{EventType, Sizes};
 use futures::StreamExt as _;
+use kit::body::Schemas;
 use serde_json::{Value, json};
+use socket::frames;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::SocketClient;
@@ -16,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The published schemas of frames.
 static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
-    let openapi = openapi::document(&Sizes::default(), "http://localhost").expect("a document");
+    let openapi = openapi_document(&Sizes::default(), "http://localhost").expect("a document");
     let document = frames::document(&openapi).expect("the frames' document");
     Schemas::new(&document, &["ServerFrame"]).expect("schemas")
 });

@@ -1,6 +1,6 @@
 //! Sections 9 and 10: message sizes and bursts.
 
-use api::socket::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
+use socket::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
 
 use super::{
     case::Case,

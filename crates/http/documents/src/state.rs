@@ -1,0 +1,15 @@
+//! The state of the published documents.
+
+use kit::{operations::EnabledProtocols, state::Lazy};
+
+use crate::{Console, Documents};
+
+/// The state of the published documents.
+pub struct DocumentState {
+    /// The published documents.
+    pub documents: Lazy<Documents>,
+    /// The files of the console, unless it is turned off.
+    pub console: Option<Lazy<Console>>,
+    /// The protocols that are turned on.
+    pub protocols: EnabledProtocols,
+}

@@ -1,0 +1,9 @@
+//! The forms of a chat that several surfaces read and write.
+
+mod request;
+mod response_mode;
+mod stream;
+
+pub use request::{ChatRequest, ConversationReference, HistoryItem, WhenBusy};
+pub use response_mode::{RESPOND_ASYNC, ResponseMode};
+pub use stream::{ChatEvent, TurnFailed, TurnPlace, events};

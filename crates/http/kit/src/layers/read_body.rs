@@ -1,0 +1,141 @@
+//! Reads the whole body of a request, within its size and its time.
+
+use std::sync::Arc;
+
+use access::AuthContext;
+use actix_web::{
+    Error, HttpMessage as _,
+    body::MessageBody,
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    http::{Version, header},
+    middleware::Next,
+    web::{Bytes, BytesMut, Data},
+};
+use domain::{ForwardedRequest, ProblemCode};
+use futures::StreamExt;
+use server::ConnectionState;
+
+use super::{head::check_head, reject, unread_body::UnreadBody};
+use crate::{operations, problem::ApiError, request::routed_path, state::HttpState};
+
+/// The maximum size in bytes of a client's form: two tokens of 16 KiB and the parameters around
+/// them.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+/// The maximum size in bytes of the bodies that far nodes themselves send: one message with signals, or
+/// the last uses of some credentials.
+const MAX_REGION_BODY_BYTES: usize = 512 * 1024;
+
+/// Checks the head of a request and reads its body before the handler runs, so that a slow or
+/// endless one costs a handler nothing. This layer is inside of the rate limits, so that requests
+/// that are rejected here are counted too.
+pub async fn read_body(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    match read_request(&mut request).await {
+        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(error) => Ok(reject(request, error)),
+    }
+}
+
+async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
+    let state = request
+        .app_data::<Data<HttpState>>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    check_head(request, &state)?;
+    if !has_body(request) {
+        return Ok(());
+    }
+    if is_upgrade(request, &state) {
+        // Frames follow the head of an upgrade.
+        return Err(ApiError::header(
+            "Upgrade",
+            "an upgrade must not have a body",
+        ));
+    }
+    if let Some(max) = max_body_bytes(request, &state) {
+        let body = read_limited(request, &state, max).await?;
+        request.set_payload(Payload::from(body));
+        ConnectionState::of(request.request()).body_received();
+    } else {
+        let unread_body = UnreadBody(request.take_payload());
+        request.extensions_mut().insert(unread_body);
+    }
+    Ok(())
+}
+
+/// Returns the maximum size of a body in bytes, or `None` if no handler is going to read it.
+/// Unauthenticated callers get no memory for bodies, except at endpoints where clients authenticate
+/// in the body.
+fn max_body_bytes(request: &ServiceRequest, state: &HttpState) -> Option<usize> {
+    let max = state.bodies.sizes.body_bytes as usize;
+    let extensions = request.extensions();
+    let is_forwarded = extensions.contains::<Arc<ForwardedRequest>>();
+    if is_forwarded && operations::is_region_internal(routed_path(request.request())) {
+        return Some(MAX_REGION_BODY_BYTES);
+    }
+    if extensions.contains::<Arc<AuthContext>>() || is_forwarded {
+        return Some(max);
+    }
+    operations::is_oauth(routed_path(request.request())).then_some(max.min(MAX_FORM_BYTES))
+}
+
+fn is_upgrade(request: &ServiceRequest, state: &HttpState) -> bool {
+    state
+        .operations
+        .opens_socket(routed_path(request.request()))
+        && request.headers().contains_key(header::UPGRADE)
+}
+
+/// Returns true if the request may have a body. HTTP/2 needs no header for one.
+fn has_body(request: &ServiceRequest) -> bool {
+    let headers = request.headers();
+    match headers.get(header::CONTENT_LENGTH) {
+        Some(length) if length == "0" => headers.contains_key(header::TRANSFER_ENCODING),
+        Some(_) => true,
+        None => {
+            headers.contains_key(header::TRANSFER_ENCODING) || request.version() == Version::HTTP_2
+        }
+    }
+}
+
+async fn read_limited(
+    request: &mut ServiceRequest,
+    state: &HttpState,
+    max: usize,
+) -> Result<Bytes, ApiError> {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| encoding != "identity") {
+        let error = ApiError::new(ProblemCode::UnsupportedMediaType);
+        return Err(error.with_detail("Send the body without a Content-Encoding."));
+    }
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > max) {
+        return Err(ApiError::new(ProblemCode::BodyTooLarge));
+    }
+    let mut payload = request.take_payload();
+    let collected = collect(&mut payload, max, declared.unwrap_or(0));
+    let collected = tokio::time::timeout(state.bodies.deadline, collected).await;
+    // If the request is rejected, the rest of the body is needed again.
+    request.set_payload(payload);
+    collected.map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
+}
+
+async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<Bytes, ApiError> {
+    let mut body = BytesMut::with_capacity(expected);
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| {
+            let rejected = ApiError::new(ProblemCode::MalformedJson);
+            rejected
+                .with_detail("The connection was closed before the end of the body.")
+                .with_source(error.to_string())
+        })?;
+        if body.len() + chunk.len() > max {
+            return Err(ApiError::new(ProblemCode::BodyTooLarge));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}

@@ -1,0 +1,15 @@
+//! What all surfaces of the HTTP interface use: operations as data, requests and their bodies,
+//! problems, authentication, the layers around handlers, event streams, and the forms of a chat.
+
+pub mod auth;
+pub mod body;
+pub mod chat;
+pub mod layers;
+pub mod operations;
+pub mod problem;
+pub mod readiness;
+pub mod reads;
+pub mod region;
+pub mod request;
+pub mod sse;
+pub mod state;

@@ -1,0 +1,74 @@
+//! The protocols of other products' clients, as data.
+
+use actix_web::http::header::{HeaderName, HeaderValue};
+use domain::{Problem, ProblemCode};
+
+use super::Operation;
+use crate::problem::ApiError;
+
+/// A protocol.
+pub struct Protocol {
+    /// The name, as in `PROTOCOLS__…`.
+    pub name: &'static str,
+    /// The clients that speak it.
+    pub clients: &'static str,
+    /// The path that the clients are given as their URL.
+    pub base_path: &'static str,
+    /// The first segment of all its paths.
+    pub prefix: &'static str,
+    /// The page of the documentation that describes it.
+    pub document: &'static str,
+    /// Its operations.
+    pub operations: &'static [Operation],
+    /// Writes the response to an error.
+    pub error_body: fn(&Problem) -> ErrorBody,
+}
+
+impl Protocol {
+    /// Returns the error for a path that is none of this protocol's operations.
+    pub fn route_not_found(&self, is_enabled: bool) -> ApiError {
+        let Self {
+            name,
+            clients,
+            base_path,
+            document,
+            ..
+        } = self;
+        let detail = if is_enabled {
+            format!(
+                "The {clients} protocol has no such path. Its base path is `{base_path}`, and \
+                 `{document}` lists its operations."
+            )
+        } else {
+            let setting = name.to_uppercase();
+            format!(
+                "The {clients} protocol is turned off on this server by `PROTOCOLS__{setting}`, \
+                 see `{document}`."
+            )
+        };
+        ApiError::new(ProblemCode::RouteNotFound).with_detail(detail)
+    }
+}
+
+/// An error in the form of a protocol.
+pub struct ErrorBody {
+    /// The status of the response.
+    pub status: u16,
+    /// The media type.
+    pub media_type: &'static str,
+    /// The text.
+    pub text: String,
+    /// Further headers.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// The names of the protocols that are turned on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnabledProtocols(pub Vec<&'static str>);
+
+impl EnabledProtocols {
+    /// Returns whether a protocol is turned on.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+}

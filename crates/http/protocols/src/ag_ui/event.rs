@@ -1,0 +1,131 @@
+//! The events of the protocol.
+
+use kit::sse::{Event, EventId};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The version of the protocol, for clients that declare theirs.
+pub(super) const PROTOCOL_VERSION: &str = "1.0";
+
+/// An event.
+#[derive(Debug, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "SCREAMING_SNAKE_CASE",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum RunEvent<'a> {
+    RunStarted {
+        thread_id: &'a str,
+        run_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        protocol_version: Option<&'static str>,
+    },
+    MessagesSnapshot {
+        messages: Vec<Value>,
+    },
+    TextMessageStart {
+        message_id: &'a str,
+        role: &'static str,
+    },
+    TextMessageContent {
+        message_id: &'a str,
+        delta: &'a str,
+    },
+    TextMessageEnd {
+        message_id: &'a str,
+    },
+    ToolCallStart {
+        tool_call_id: &'a str,
+        tool_call_name: &'a str,
+        parent_message_id: &'a str,
+    },
+    ToolCallArgs {
+        tool_call_id: &'a str,
+        delta: &'a str,
+    },
+    ToolCallEnd {
+        tool_call_id: &'a str,
+    },
+    ToolCallResult {
+        message_id: &'a str,
+        tool_call_id: &'a str,
+        content: &'a str,
+        role: &'static str,
+        /// The status of the call.
+        metadata: Value,
+    },
+    Custom {
+        name: &'static str,
+        value: Value,
+    },
+    RunFinished {
+        thread_id: &'a str,
+        run_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<Outcome>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<[TokenUsage; 1]>,
+    },
+    RunError {
+        message: &'a str,
+        code: &'a str,
+    },
+}
+
+/// The reason why a run has ended without a failure. Clients of earlier versions do not know it.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Success,
+    Cancelled,
+}
+
+/// The token counts of a run.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the protocol names them")]
+pub(super) struct TokenUsage {
+    input_tokens: i64,
+    output_tokens: i64,
+    total_tokens: i64,
+}
+
+impl From<domain::Usage> for TokenUsage {
+    fn from(usage: domain::Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            total_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        }
+    }
+}
+
+impl RunEvent<'_> {
+    /// Returns the event as it is sent.
+    pub(super) fn encode(&self, id: Option<String>) -> Event {
+        Event {
+            id: id.map(EventId::Text),
+            ..Event::json(self)
+        }
+    }
+}
+
+/// Returns the metadata of a tool result: its status, also as `TanStack` AI reads it.
+pub(super) fn result_metadata(status: &str) -> Value {
+    if status == "ok" {
+        json!({ "status": status })
+    } else {
+        json!({ "status": status, "tanstack": { "state": "output-error" } })
+    }
+}
+
+/// Returns the content of a tool result. A result that is not kept is replaced by its status.
+pub(super) fn result_content<'a>(result: Option<&'a str>, status: &'a str) -> &'a str {
+    result.unwrap_or(status)
+}
+
+/// Returns the id of the message with the result of a call.
+pub(super) fn result_message_id(call: &str) -> String {
+    format!("{call}-result")
+}

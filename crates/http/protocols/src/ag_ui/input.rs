@@ -1,0 +1,189 @@
+//! The body of a run.
+
+use domain::{ConversationKey, FaultCode};
+use kit::{problem::ApiError, request::conversation_key};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The maximum length of a client's own id of a message.
+const MAX_MESSAGE_ID_BYTES: usize = 128;
+/// The maximum number of bytes of a run's id.
+const MAX_RUN_ID_BYTES: usize = 256;
+
+/// The body of a run. `state`, `context`, `forwardedProps` and `resume` are ignored.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunInput {
+    pub(super) thread_id: String,
+    pub(super) run_id: String,
+    /// The version that the client speaks; absent before 1.0.
+    #[serde(default)]
+    pub(super) protocol_version: Option<String>,
+    messages: Vec<InputMessage>,
+    /// The tools of the client, which agents do not call.
+    #[serde(default)]
+    tools: Value,
+}
+
+/// Its members have any type, because only the newest message of the user is judged.
+#[derive(Debug, Deserialize)]
+struct InputMessage {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    role: Value,
+    #[serde(default)]
+    content: Value,
+}
+
+/// The newest message of the user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UserMessage {
+    /// The client's own id, if it can be stored.
+    pub(super) id: Option<String>,
+    pub(super) text: String,
+}
+
+impl RunInput {
+    /// Returns the name of the conversation.
+    pub(super) fn key(&self) -> Result<ConversationKey, ApiError> {
+        conversation_key("/threadId", &self.thread_id)
+    }
+
+    /// Checks the id of the run.
+    pub(super) fn check_run_id(&self) -> Result<(), ApiError> {
+        if (1..=MAX_RUN_ID_BYTES).contains(&self.run_id.len()) {
+            return Ok(());
+        }
+        let detail = format!("must be 1 to {MAX_RUN_ID_BYTES} bytes");
+        Err(ApiError::invalid("/runId", FaultCode::BadFormat, detail))
+    }
+
+    /// Returns the names of the client's tools.
+    pub(super) fn tool_names(&self) -> Vec<&str> {
+        let tools = self.tools.as_array().into_iter().flatten();
+        tools.filter_map(|tool| tool["name"].as_str()).collect()
+    }
+
+    /// Returns the newest message of the user, of at most `max` characters.
+    pub(super) fn newest_message(&self, max: u32) -> Result<UserMessage, ApiError> {
+        let newest = self.messages.iter().rposition(|it| it.role == "user");
+        let Some(index) = newest else {
+            let detail = "must contain a message of the user";
+            return Err(ApiError::invalid("/messages", FaultCode::Required, detail));
+        };
+        let message = &self.messages[index];
+        let pointer = format!("/messages/{index}/content");
+        let text = text(&message.content, &pointer)?;
+        let problem = match text.chars().count() {
+            0 => Some((FaultCode::TooShort, "at least 1 character".to_owned())),
+            count if count > max as usize => {
+                Some((FaultCode::TooLong, format!("at most {max} characters")))
+            }
+            _ => None,
+        };
+        if let Some((code, detail)) = problem {
+            return Err(ApiError::invalid(pointer, code, detail));
+        }
+        let is_storable = |id: &&str| {
+            (1..=MAX_MESSAGE_ID_BYTES).contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        Ok(UserMessage {
+            id: message.id.as_str().filter(is_storable).map(str::to_owned),
+            text,
+        })
+    }
+}
+
+/// Returns the text of a message, which is a string or a list of parts.
+fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
+    match content {
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => {
+            let texts = parts.iter().enumerate().map(|(index, part)| {
+                let is_text = part["type"] == "text";
+                let text = part["text"].as_str().filter(|_| is_text);
+                text.ok_or_else(|| {
+                    let detail = "must be a text; other content is not supported";
+                    ApiError::invalid(
+                        format!("{pointer}/{index}"),
+                        FaultCode::UnknownValue,
+                        detail,
+                    )
+                })
+            });
+            texts.collect()
+        }
+        _ => {
+            let detail = "must be a string or a list of parts";
+            Err(ApiError::invalid(pointer, FaultCode::WrongType, detail))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn newest(messages: &Value) -> Result<UserMessage, ApiError> {
+        let body = json!({"threadId": "t", "runId": "r", "messages": messages, "x": 1});
+        let input: RunInput = serde_json::from_value(body).unwrap();
+        input.newest_message(10)
+    }
+
+    #[test]
+    fn the_newest_message_of_the_user_is_used() {
+        let message = newest(&json!([
+            {"id": 1, "role": 1},
+            {"id": "1", "role": "user", "content": [{"type": "image"}]},
+            {"id": "2", "role": "user", "content": [
+                {"type": "text", "text": "ne"}, {"type": "text", "text": "w"},
+            ]},
+            {"id": "3", "role": "assistant", "toolCalls": []},
+            {"id": "4", "role": "activity", "content": {}},
+        ]));
+        let expected = UserMessage {
+            id: Some("2".to_owned()),
+            text: "new".to_owned(),
+        };
+        assert_eq!(message.unwrap(), expected);
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_stored_is_ignored() {
+        for id in [json!(null), json!(""), json!("ä"), json!("x".repeat(129))] {
+            let message = newest(&json!([{"id": id, "role": "user", "content": "hi"}]));
+            assert_eq!(message.unwrap().id, None);
+        }
+    }
+
+    #[test]
+    fn faults_are_reported_where_they_are() {
+        for (messages, pointer) in [
+            (json!([]), "/messages"),
+            (json!([{"role": "system", "content": "x"}]), "/messages"),
+            (
+                json!([{"role": "user", "content": ""}]),
+                "/messages/0/content",
+            ),
+            (
+                json!([{"role": "user", "content": "x".repeat(11)}]),
+                "/messages/0/content",
+            ),
+            (
+                json!([{"role": "user", "content": {}}]),
+                "/messages/0/content",
+            ),
+            (
+                json!([{"role": "user", "content": [{"type": "image"}]}]),
+                "/messages/0/content/0",
+            ),
+        ] {
+            let error = newest(&messages).unwrap_err();
+            assert_eq!(error.faults[0].pointer.as_deref(), Some(pointer));
+        }
+    }
+}

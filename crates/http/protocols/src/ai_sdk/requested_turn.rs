@@ -1,0 +1,207 @@
+//! The turn that a request wants: a new one, or the one of the request that it repeats.
+
+use application::ChatCommand;
+use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnId, TurnStatus};
+use kit::{
+    auth::{Authorized, ChatWrite},
+    body::Schemas,
+    chat::ChatRequest,
+    problem::ApiError,
+    request::JsonBody as _,
+};
+use ports::{FoundMessage, ListingOrder, MessageReference};
+use serde_json::json;
+
+use super::{
+    PROTOCOL,
+    path::Chat,
+    request::{ChatBody, Trigger, UserMessage},
+};
+use crate::resend::resend_key;
+
+/// The turn that a request wants.
+pub(super) enum RequestedTurn {
+    /// A new turn, or the one that the idempotency key has started.
+    New(Box<ChatCommand>, Option<IdempotencyKey>),
+    /// This turn, which an equal request has started.
+    Sent(TurnId),
+}
+
+/// A request with the chat that it is for.
+pub(super) struct Submission<'a> {
+    pub(super) authorized: &'a Authorized<ChatWrite>,
+    pub(super) chat: Chat,
+    pub(super) request_id: Option<String>,
+}
+
+impl Submission<'_> {
+    /// Decides which turn a request wants.
+    pub(super) async fn resolve(
+        self,
+        mut body: ChatBody,
+        schemas: &Schemas,
+    ) -> Result<RequestedTurn, ApiError> {
+        let message = body.take_user_message()?;
+        self.check(&message, schemas)?;
+        match (body.trigger, body.message_id) {
+            (Trigger::SubmitMessage, None) => Ok(self.submitted(message)),
+            (Trigger::SubmitMessage, Some(edited)) => self.edited(message, edited).await,
+            (Trigger::RegenerateMessage, named) => self.regenerated(message, named).await,
+        }
+    }
+
+    /// Checks the message against the published schema of a chat.
+    fn check(&self, message: &UserMessage, schemas: &Schemas) -> Result<(), ApiError> {
+        let body = json!({
+            "conversationKey": self.chat.key,
+            "message": message.text,
+            "clientMessageId": message.id,
+            "userId": self.chat.user_id,
+        });
+        let faults = schemas.check(ChatRequest::SCHEMA, &body);
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::faults(ProblemCode::ValidationFailed, faults))
+    }
+
+    /// Returns a new turn. A message that is sent again has the same key, and starts no second turn.
+    fn submitted(self, message: UserMessage) -> RequestedTurn {
+        let key = message.id.as_deref();
+        let key = key.map(|id| self.resend_key(&["submit", id, &message.text]));
+        let command = ChatCommand {
+            message: Some(message.text),
+            client_message_id: message.id,
+            ..self.command()
+        };
+        RequestedTurn::New(Box::new(command), key)
+    }
+
+    async fn edited(self, message: UserMessage, edited: String) -> Result<RequestedTurn, ApiError> {
+        let Some((_, old)) = self.find(&edited).await? else {
+            // The edited message was never received.
+            return Ok(self.submitted(message));
+        };
+        if let Some(sent) = self.authorized.chat.repeated_edit(&old, &message.text) {
+            return Ok(RequestedTurn::Sent(sent));
+        }
+        let message = UserMessage {
+            id: message.id.or(Some(edited)),
+            ..message
+        };
+        Ok(self.replacing(message, &old.message))
+    }
+
+    async fn regenerated(
+        self,
+        message: UserMessage,
+        named: Option<String>,
+    ) -> Result<RequestedTurn, ApiError> {
+        if let Some(named) = &named
+            && let Some((_, reply)) = self.find(named).await?
+            && reply.message.role == Role::Agent
+        {
+            return Ok(self.regenerating(&reply.message));
+        }
+        // No stored reply is named, so the message before it receives another reply.
+        let id = message.id.as_deref().unwrap_or_default();
+        let Some((
+            conversation,
+            FoundMessage {
+                message: stored, ..
+            },
+        )) = self.find(id).await?
+        else {
+            return Ok(self.submitted(message));
+        };
+        if let Some(open) = stored.turn_id.filter(|_| is_open(&stored)) {
+            return Ok(RequestedTurn::Sent(open));
+        }
+        match self.newest(conversation).await? {
+            Some(reply) if reply.role == Role::Agent && reply.turn_id == stored.turn_id => {
+                Ok(self.regenerating(&reply))
+            }
+            _ => {
+                let text = stored.content.clone();
+                Ok(self.replacing(UserMessage { text, ..message }, &stored))
+            }
+        }
+    }
+
+    /// Returns a new turn that replaces a reply.
+    fn regenerating(self, reply: &Message) -> RequestedTurn {
+        let command = ChatCommand {
+            supersedes: Some(reply.id),
+            ..self.command()
+        };
+        RequestedTurn::New(Box::new(command), None)
+    }
+
+    /// Returns a new turn that replaces a message of the user. Equal requests at the same time join
+    /// it: only one of them finds the old message in place.
+    fn replacing(self, message: UserMessage, old: &Message) -> RequestedTurn {
+        let key = self.resend_key(&["replace", &old.id.to_string(), &message.text]);
+        let command = ChatCommand {
+            message: Some(message.text),
+            supersedes: Some(old.id),
+            client_message_id: message.id,
+            ..self.command()
+        };
+        RequestedTurn::New(Box::new(command), Some(key))
+    }
+
+    /// Returns the idempotency key of a message in this chat.
+    fn resend_key(&self, parts: &[&str]) -> IdempotencyKey {
+        let Chat {
+            agent_id,
+            user_id,
+            key,
+        } = &self.chat;
+        resend_key(
+            &PROTOCOL,
+            *agent_id,
+            user_id.as_deref(),
+            &[&[key.as_str()], parts].concat(),
+        )
+    }
+
+    fn command(self) -> ChatCommand {
+        let Chat {
+            agent_id,
+            user_id,
+            key,
+        } = self.chat;
+        ChatCommand::in_named_conversation(agent_id, key, user_id, self.request_id)
+    }
+
+    /// Finds a message by the client's own id or else by the id of the service.
+    async fn find(&self, id: &str) -> Result<Option<(ConversationId, FoundMessage)>, ApiError> {
+        let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
+        let Some(conversation) = self.chat.find(conversations, caller).await? else {
+            return Ok(None);
+        };
+        let by_client_id = MessageReference::ClientId(id.to_owned());
+        let by_id = id.parse().map(MessageReference::Id).ok();
+        for reference in [Some(by_client_id), by_id].into_iter().flatten() {
+            let chat = &self.authorized.chat;
+            let found = chat.find_message(caller, conversation, &reference);
+            if let Some(found) = found.await? {
+                return Ok(Some((conversation, found)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn newest(&self, conversation: ConversationId) -> Result<Option<Message>, ApiError> {
+        let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
+        let order = ListingOrder::Descending;
+        let page = conversations.messages(caller, conversation, order, None, 1, false);
+        let (page, _) = page.await?.value;
+        Ok(page.items.into_iter().next())
+    }
+}
+
+fn is_open(message: &Message) -> bool {
+    let status = message.turn_status;
+    matches!(status, Some(TurnStatus::Queued | TurnStatus::InProgress))
+}

@@ -1,0 +1,260 @@
+//! A request on a socket.
+
+use std::{collections::HashMap, sync::Arc};
+
+use access::AuthContext;
+use actix_web::web::Data;
+use actix_ws::Session;
+use application::chat::AcceptedTurn;
+use domain::{AgentId, ProblemCode};
+use kit::{
+    auth::{ChatWrite, SealedServices, TurnsRead, count_request, open_stream},
+    operations::{CHAT_COST, ONE_REQUEST},
+    problem::{ApiError, problem, store_problem},
+    state::HttpState,
+};
+use regions::{RegionRole, Regions};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    error,
+    follow::current_turn,
+    frames::{ClientRequest, ServerFrame},
+    part_converter::PartConverter,
+    path::Chat,
+    request::ChatBody,
+    requested_turn::Submission,
+    send::{accept, named_chat},
+};
+use crate::{EndUser, X_USER_ID};
+
+/// The context of all requests of a socket.
+#[derive(Clone)]
+pub(super) struct SocketContext {
+    pub(super) state: Data<HttpState>,
+    pub(super) regions: Data<Regions>,
+    pub(super) services: SealedServices,
+    pub(super) auth_context: Arc<AuthContext>,
+    pub(super) agent_id: AgentId,
+    /// The user that the upgrade names.
+    pub(super) user: EndUser,
+    pub(super) session: Session,
+}
+
+/// A request on a socket, which ends with its turn.
+pub(super) struct SocketRequest {
+    pub(super) context: SocketContext,
+    /// The client's id of the request.
+    pub(super) id: String,
+    /// Cancelled when the client stops the turn.
+    pub(super) stopped: CancellationToken,
+    /// The users that the headers of the request name: at most one, if they are valid.
+    pub(super) named_users: Vec<String>,
+}
+
+/// The connection is lost.
+pub(super) struct Disconnected;
+
+/// An error that ends a request before its turn.
+pub(super) enum Failure {
+    Rejected(ApiError),
+    /// The home region has rejected the request with this text.
+    RejectedAtHome(String),
+    Disconnected,
+}
+
+impl<E: Into<ApiError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+impl From<Disconnected> for Failure {
+    fn from(_: Disconnected) -> Self {
+        Self::Disconnected
+    }
+}
+
+/// Returns the users that the headers of a request name. Names of headers are not case-sensitive.
+fn named_users(headers: HashMap<String, String>) -> Vec<String> {
+    let is_user = |name: &String| name.eq_ignore_ascii_case(X_USER_ID.as_str());
+    let users = headers.into_iter().filter(|(name, _)| is_user(name));
+    users.map(|(_, user)| user).collect()
+}
+
+impl SocketRequest {
+    /// Answers the request. `Abort` is not answered: it stops another one.
+    pub(super) async fn answer(mut self, request: Result<ClientRequest, ApiError>) {
+        let answered = match request {
+            Ok(ClientRequest::Send { headers, body }) => {
+                self.named_users = named_users(headers);
+                self.send(body).await
+            }
+            Ok(ClientRequest::Resume { id, headers }) => {
+                self.named_users = named_users(headers);
+                self.resume(&id).await
+            }
+            Ok(ClientRequest::Abort {}) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        self.report(answered).await;
+    }
+
+    async fn send(&mut self, body: ChatBody) -> Result<(), Failure> {
+        let chat = self.chat(&body.id)?;
+        let SocketContext {
+            state,
+            regions,
+            services,
+            auth_context,
+            ..
+        } = self.context.clone();
+        let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
+        count_request(&self.context.state, &self.context.auth_context, CHAT_COST).await?;
+        if let RegionRole::Far(far) = &regions.role {
+            let _slot = open_stream(&state.rates.principals, &auth_context).await?;
+            return self.send_home(far, &chat, body).await;
+        }
+        let submission = Submission {
+            authorized: &authorized,
+            chat: chat.clone(),
+            request_id: Some(self.request_id()),
+        };
+        let requested = submission.resolve(body, &state.bodies.schemas).await?;
+        let _slot = open_stream(&state.rates.principals, &auth_context).await?;
+        let turn = accept(&authorized, requested).await?;
+        self.stream(turn, &chat).await
+    }
+
+    async fn resume(&mut self, chat: &str) -> Result<(), Failure> {
+        let SocketContext {
+            state,
+            regions,
+            services,
+            auth_context,
+            ..
+        } = self.context.clone();
+        let authorized = services.open::<TurnsRead>(Arc::clone(&auth_context))?;
+        count_request(&self.context.state, &self.context.auth_context, ONE_REQUEST).await?;
+        let _slot = open_stream(&state.rates.principals, &auth_context).await?;
+        let chat = match self.chat(chat) {
+            Ok(chat) => Some(chat),
+            Err(error) if error.code == ProblemCode::InvalidHeader => return Err(error.into()),
+            // An id that can be no chat's is that of a chat without turns.
+            Err(_) => None,
+        };
+        if let (RegionRole::Far(far), Some(chat)) = (&regions.role, &chat) {
+            return self.resume_home(far, chat).await;
+        }
+        let turn = match &chat {
+            Some(chat) => current_turn(&authorized, chat).await?,
+            None => None,
+        };
+        let (Some(turn), Some(chat)) = (turn, chat) else {
+            let request_id = &self.id.clone();
+            let none: ServerFrame<'_> = ServerFrame::NoActive { request_id };
+            return Ok(self.push(&none).await?);
+        };
+        self.stream(turn, &chat).await
+    }
+
+    /// Sends the parts of a turn, and cancels the turn when the client stops it.
+    async fn stream(&mut self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
+        let request_id = &self.id.clone();
+        let start: ServerFrame<'_> = ServerFrame::Start { request_id };
+        self.push(&start).await?;
+        let mut converter = PartConverter::new(Some(self.request_id()));
+        let (mut events, mut parts, mut sequence) = (turn.events(), Vec::new(), 0);
+        let mut is_ended = false;
+        while !is_ended {
+            let event = tokio::select! {
+                event = events.next() => event,
+                () = self.stopped.cancelled() => return self.stop(chat).await,
+            };
+            let Some(event) = event else { break };
+            let event = event.map_err(|error| ApiError::new(store_problem(&error)))?;
+            is_ended = converter.convert(event, &mut parts);
+            for chunk in &parts {
+                let frame = ServerFrame::Chunk {
+                    request_id,
+                    sequence,
+                    chunk,
+                };
+                self.push(&frame).await?;
+                sequence += 1;
+            }
+            parts.clear();
+        }
+        let end: ServerFrame<'_> = ServerFrame::End { request_id };
+        Ok(self.push(&end).await?)
+    }
+
+    /// Cancels the open turns of a chat. The client has already ended the request.
+    async fn stop(&self, chat: &Chat) -> Result<(), Failure> {
+        let (services, auth_context) = (&self.context.services, &self.context.auth_context);
+        let authorized = services.open::<ChatWrite>(Arc::clone(auth_context))?;
+        let caller = authorized.caller();
+        if let Some(conversation) = chat.find(&authorized.conversations, caller).await? {
+            authorized.turns.cancel_open(caller, conversation).await?;
+        }
+        Ok(())
+    }
+
+    fn chat(&self, id: &str) -> Result<Chat, ApiError> {
+        let context = &self.context;
+        let named = match &*self.named_users {
+            [] => None,
+            [named] => Some(named.as_str()),
+            _ => return Err(EndUser::named_twice()),
+        };
+        let is_of_credential = context.auth_context.principal.user_id.is_some();
+        let sizes = &context.state.bodies.sizes;
+        let user = context.user.on_socket(is_of_credential, named, sizes)?;
+        named_chat(context.agent_id, user, id)
+    }
+
+    async fn report(&mut self, answered: Result<(), Failure>) {
+        let error_text = match answered {
+            Err(Failure::Rejected(error)) => self.describe(&error),
+            Err(Failure::RejectedAtHome(text)) => text,
+            Ok(()) | Err(Failure::Disconnected) => return,
+        };
+        let request_id = self.id.clone();
+        let frame: ServerFrame<'_> = ServerFrame::Error {
+            request_id: &request_id,
+            error_text: &error_text,
+        };
+        // If this fails, the client has disconnected.
+        let _ = self.push(&frame).await;
+    }
+
+    /// Returns the text of an error for the client, and logs a failure of the server.
+    fn describe(&self, error: &ApiError) -> String {
+        let request_id = self.request_id();
+        let status = error.code.status();
+        if error.is_failure() {
+            let cause = error.source.as_ref();
+            let cause = cause.map(|it| ports::error::one_line(&**it));
+            tracing::error!(request_id, status, cause, "request on a chat socket failed");
+        }
+        error::text(&problem(error, None, Some(request_id)))
+    }
+
+    pub(super) async fn push<C: Serialize>(
+        &mut self,
+        frame: &ServerFrame<'_, C>,
+    ) -> Result<(), Disconnected> {
+        let sent = self.context.session.text(frame.encode()).await;
+        sent.map_err(|_closed| Disconnected)
+    }
+
+    /// Returns the id of the request in the log and in errors.
+    pub(super) fn request_id(&self) -> String {
+        self.id
+            .chars()
+            .filter(char::is_ascii_graphic)
+            .take(64)
+            .collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! `POST /v1/chat/completions`.
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::{
+    ChatCommand,
+    chat::{AcceptedTurn, EphemeralChat},
+};
+use domain::{AgentId, IdempotencyKey, ProblemCode};
+use futures::StreamExt as _;
+use kit::{
+    auth::{Authorized, ChatWrite},
+    layers::RequestId,
+    problem::ApiError,
+    request::{IdempotencyHeader, LenientJson, mark_replayed},
+    sse,
+    state::HttpState,
+};
+use ports::{IdSource, StreamSlot};
+use server::ConnectionState;
+
+use super::{
+    models,
+    request::{CompletionBody, CompletionRequest, StoredConversation},
+    resend::{MessageId, SentMessage},
+    response::{Chunks, Completion, Head},
+    stream::ReplyStream,
+};
+use crate::EndUser;
+
+/// Replies to the newest message of the user. Nothing is stored, unless the request names a
+/// conversation.
+pub(super) async fn create(
+    authorized: Authorized<ChatWrite>,
+    state: Data<HttpState>,
+    request: HttpRequest,
+    user: EndUser,
+    key: IdempotencyHeader,
+    body: LenientJson<CompletionBody>,
+) -> Result<HttpResponse, ApiError> {
+    let mut completion = body.0.read(&state.bodies.sizes)?;
+    let agent = models::find(&authorized, &completion.model).await?;
+    // Opened before the message is stored: if the stream is rejected, the message has no effect.
+    let slot = if completion.stream {
+        authorized.open_stream(&state).await?
+    } else {
+        None
+    };
+    let stored = completion.stored.take();
+    let is_stored = stored.is_some();
+    let sender = Submission {
+        authorized: &authorized,
+        request: &request,
+        ids: &*state.ids,
+        agent,
+        user: user.0,
+    };
+    let accepted = match stored {
+        Some(conversation) => {
+            let message = std::mem::take(&mut completion.texts.message);
+            sender.send(conversation, message, key.0).await?
+        }
+        None => sender.send_ephemeral(&mut completion).await?,
+    };
+    let is_replayed = accepted.is_replayed;
+    let response = if completion.stream {
+        respond_stream(&state, &authorized, &request, slot, completion, accepted).await
+    } else {
+        // A turn that is not stored ends with its connection.
+        let closed = ConnectionState::of(&request).client_closed();
+        tokio::select! {
+            response = respond_whole(completion, accepted) => response,
+            () = closed, if !is_stored => Err(ProblemCode::TurnCancelled.into()),
+        }
+    };
+    mark_replayed(response, is_replayed)
+}
+
+/// A client that sends a message to an agent.
+struct Submission<'a> {
+    authorized: &'a Authorized<ChatWrite>,
+    request: &'a HttpRequest,
+    ids: &'a dyn IdSource,
+    agent: AgentId,
+    user: Option<String>,
+}
+
+impl Submission<'_> {
+    /// Sends a message to a stored conversation.
+    async fn send(
+        self,
+        conversation: StoredConversation,
+        message: String,
+        own_key: Option<IdempotencyKey>,
+    ) -> Result<AcceptedTurn, ApiError> {
+        let (authorized, caller) = (self.authorized, self.authorized.caller());
+        let command = self.command(&conversation, &message);
+        if own_key.is_some() {
+            // The client can repeat the request with its own key.
+            return Ok(authorized.chat.send(caller, command, own_key).await?);
+        }
+        let sent = SentMessage {
+            agent: self.agent,
+            user: self.user.as_deref(),
+            conversation: &conversation.key,
+            text: &message,
+        };
+        let start = |id: String| {
+            let key = sent.key(&id);
+            let client_message_id = Some(id);
+            let command = ChatCommand {
+                client_message_id,
+                ..command.clone()
+            };
+            authorized.chat.send(caller, command, Some(key))
+        };
+        match sent
+            .id(authorized, self.request.headers(), self.ids)
+            .await?
+        {
+            MessageId::Known(id) => Ok(start(id).await?),
+            MessageId::New(id) => {
+                let accepted = start(id).await?;
+                if !accepted.is_replayed {
+                    return Ok(accepted);
+                }
+                let other = sent.other_id(authorized, accepted.turn_id, self.ids);
+                match other.await? {
+                    Some(id) => Ok(start(id).await?),
+                    None => Ok(accepted),
+                }
+            }
+        }
+    }
+
+    fn command(&self, conversation: &StoredConversation, message: &str) -> ChatCommand {
+        let (key, user_id) = (conversation.key.clone(), self.user.clone());
+        let request_id = RequestId::of(self.request);
+        ChatCommand {
+            message: Some(message.to_owned()),
+            metadata: conversation.metadata.clone(),
+            ..ChatCommand::in_named_conversation(self.agent, key, user_id, request_id)
+        }
+    }
+
+    /// Sends a message of which nothing is stored.
+    async fn send_ephemeral(
+        self,
+        completion: &mut CompletionRequest,
+    ) -> Result<AcceptedTurn, ApiError> {
+        let texts = std::mem::take(&mut completion.texts);
+        let chat = EphemeralChat {
+            agent_id: self.agent,
+            message: texts.message,
+            history: texts.history,
+            user_id: self.user,
+            request_id: RequestId::of(self.request),
+        };
+        let caller = self.authorized.caller();
+        Ok(self.authorized.chat.send_ephemeral(caller, chat).await?)
+    }
+}
+
+async fn respond_whole(
+    completion: CompletionRequest,
+    accepted: AcceptedTurn,
+) -> Result<HttpResponse, ApiError> {
+    let head = Head::new(accepted.turn_id, completion.model);
+    let completed = accepted.reply().await?;
+    Ok(HttpResponse::Ok().json(Completion::new(head, completed.reply)))
+}
+
+async fn respond_stream(
+    state: &HttpState,
+    authorized: &Authorized<ChatWrite>,
+    request: &HttpRequest,
+    slot: Option<StreamSlot>,
+    completion: CompletionRequest,
+    accepted: AcceptedTurn,
+) -> Result<HttpResponse, ApiError> {
+    let chunks = Chunks {
+        head: Head::new(accepted.turn_id, completion.model),
+        include_usage: completion.include_usage,
+    };
+    let request_id = RequestId::of(request);
+    let reply = ReplyStream::begin(accepted.events(), chunks, request_id).await?;
+    let mut watch = authorized.watch_credential(state);
+    let data = reply.data(async move { watch.ended().await });
+    let data = data.map(move |event| {
+        let _held_until_the_end = &slot;
+        event
+    });
+    let closed = ConnectionState::of(request).client_closed();
+    Ok(sse::stream(data.take_until(Box::pin(closed))))
+}

@@ -1,0 +1,202 @@
+//! The body of a chat completion. Members that are not listed here have no effect.
+
+use std::collections::BTreeMap;
+
+use domain::{
+    ConversationKey, FaultCode, InputFault, ProblemCode, Sizes,
+    config::Metadata,
+    fault::{list::MAX_FAULTS, push_token},
+};
+use kit::problem::ApiError;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::messages::{ClientMessage, Reader, Texts};
+
+/// The member of `metadata` that names the conversation.
+const CONVERSATION_KEY: &str = "conversation_key";
+
+/// The body of a request, as a client sends it.
+#[derive(Debug, Deserialize)]
+pub(super) struct CompletionBody {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    messages: Vec<ClientMessage>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    #[serde(default)]
+    metadata: Option<BTreeMap<String, Value>>,
+    #[serde(default)]
+    store: Option<bool>,
+    #[serde(default)]
+    n: Option<f64>,
+    #[serde(default)]
+    tool_choice: Option<Value>,
+    #[serde(default)]
+    function_call: Option<Value>,
+    #[serde(default)]
+    modalities: Option<Vec<String>>,
+    #[serde(default)]
+    response_format: Option<ResponseFormat>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ResponseFormat {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// A request for a chat completion.
+#[derive(Debug)]
+pub(super) struct CompletionRequest {
+    /// The id or the name of the agent.
+    pub(super) model: String,
+    /// The texts.
+    pub(super) texts: Texts,
+    /// The stored conversation; `None` if nothing is stored.
+    pub(super) stored: Option<StoredConversation>,
+    /// True if the reply is streamed.
+    pub(super) stream: bool,
+    /// True if the last chunk of a stream has the token counts.
+    pub(super) include_usage: bool,
+}
+
+/// The stored conversation that a request continues or begins.
+#[derive(Debug)]
+pub(super) struct StoredConversation {
+    /// Its key.
+    pub(super) key: ConversationKey,
+    /// The other pairs of `metadata`, for the turn.
+    pub(super) metadata: Metadata,
+}
+
+impl CompletionBody {
+    /// Checks the body, and reports all its faults at once.
+    pub(super) fn read(self, sizes: &Sizes) -> Result<CompletionRequest, ApiError> {
+        let mut faults = Vec::new();
+        self.reject_unsupported(&mut faults);
+        let model = self.model.unwrap_or_default();
+        if model.is_empty() {
+            let detail = "required: the id or the name of an agent";
+            faults.push(InputFault::new("/model", FaultCode::Required, detail));
+        }
+        let stored = stored_conversation(self.metadata, self.store, &mut faults);
+        let mut reader = Reader::new(sizes, &mut faults);
+        let texts = match stored {
+            // The stored conversation is the history.
+            Some(_) => Texts::newest(&self.messages, &mut reader),
+            None => Texts::whole(&self.messages, &mut reader),
+        };
+        faults.truncate(MAX_FAULTS);
+        if !faults.is_empty() {
+            return Err(ApiError::faults(ProblemCode::ValidationFailed, faults));
+        }
+        let options = self.stream_options;
+        Ok(CompletionRequest {
+            model,
+            texts,
+            stored,
+            stream: self.stream.unwrap_or_default(),
+            include_usage: options.and_then(|it| it.include_usage).unwrap_or_default(),
+        })
+    }
+
+    /// Reports what would change the meaning of the reply if it were ignored.
+    fn reject_unsupported(&self, faults: &mut Vec<InputFault>) {
+        // A model that may call the client's tools need not. Applications send them with each message.
+        let requires_call = |choice: &Option<Value>| {
+            choice
+                .as_ref()
+                .is_some_and(|choice| choice.is_object() || choice.as_str() == Some("required"))
+        };
+        let own_tools = "must be 'auto' or 'none': agents call their own tools";
+        let format = self.response_format.as_ref();
+        let modalities = self.modalities.as_deref().unwrap_or_default();
+        for (pointer, is_unsupported, detail) in [
+            ("/tool_choice", requires_call(&self.tool_choice), own_tools),
+            (
+                "/function_call",
+                requires_call(&self.function_call),
+                own_tools,
+            ),
+            (
+                "/n",
+                self.n.is_some_and(|n| n > 1.0),
+                "at most 1: a message has one reply",
+            ),
+            (
+                "/modalities",
+                modalities.iter().any(|it| it != "text"),
+                "must be ['text']: agents reply with text",
+            ),
+            (
+                "/response_format/type",
+                format.is_some_and(|it| it.kind != "text"),
+                "must be 'text': the agent decides about the form of its replies",
+            ),
+        ] {
+            if is_unsupported {
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
+            }
+        }
+    }
+}
+
+/// Reads the conversation from `metadata`. Other pairs matter only if the turn is stored.
+fn stored_conversation(
+    metadata: Option<BTreeMap<String, Value>>,
+    store: Option<bool>,
+    faults: &mut Vec<InputFault>,
+) -> Option<StoredConversation> {
+    let mut metadata = metadata.unwrap_or_default();
+    let key = metadata.remove(CONVERSATION_KEY).filter(|it| !it.is_null());
+    let Some(key) = key else {
+        if store == Some(true) {
+            let detail = "needs 'metadata.conversation_key', the name of the conversation";
+            faults.push(InputFault::new("/store", FaultCode::NotCombinable, detail));
+        }
+        return None;
+    };
+    if store == Some(false) {
+        let detail = "cannot be false with 'metadata.conversation_key'";
+        faults.push(InputFault::new("/store", FaultCode::NotCombinable, detail));
+    }
+    let mut pairs = Metadata::new();
+    for (name, value) in metadata {
+        if let Value::String(text) = value {
+            pairs.insert(name, text);
+        } else {
+            let mut pointer = "/metadata".to_owned();
+            push_token(&mut pointer, &name);
+            let detail = "must be a text";
+            faults.push(InputFault::new(pointer, FaultCode::WrongType, detail));
+        }
+    }
+    let parsed = key.as_str().map(str::parse::<ConversationKey>);
+    let fault = |code, detail: String| {
+        InputFault::new(format!("/metadata/{CONVERSATION_KEY}"), code, detail)
+    };
+    match parsed {
+        Some(Ok(key)) => {
+            return Some(StoredConversation {
+                key,
+                metadata: pairs,
+            });
+        }
+        Some(Err(error)) => faults.push(fault(FaultCode::BadFormat, error.to_string())),
+        None => faults.push(fault(FaultCode::WrongType, "must be a text".to_owned())),
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! A node of a far region.
+
+use std::{sync::Arc, time::Duration};
+
+use access::AuthContext;
+use domain::Seq;
+use kit::auth::TrustedProxies;
+use ports::Home;
+
+use super::newest_writes::NewestWrites;
+
+/// The maximum time for which a read waits for the replica.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+
+/// A node of a far region.
+pub struct FarNode {
+    /// The home region.
+    pub home: Arc<dyn Home>,
+    /// The proxies in front of this node, for the addresses of clients.
+    pub proxies: TrustedProxies,
+    newest_writes: NewestWrites,
+}
+
+impl FarNode {
+    /// Creates the node of a far region.
+    pub fn new(home: Arc<dyn Home>, proxies: TrustedProxies) -> Self {
+        Self {
+            home,
+            proxies,
+            newest_writes: NewestWrites::default(),
+        }
+    }
+
+    /// Records the position of a write that was forwarded.
+    pub fn record_write(&self, caller: &AuthContext, position: Seq) {
+        self.newest_writes.record(&caller.quota_holder(), position);
+    }
+
+    /// Returns the position that a read of this caller requires.
+    pub fn required_position(&self, caller: &AuthContext, requested: Option<Seq>) -> Option<Seq> {
+        requested.max(self.newest_writes.find(&caller.quota_holder()))
+    }
+
+    /// Returns the time for which a read waits for the replica. It is shorter than a read at home.
+    pub fn wait_for_replica(&self) -> Duration {
+        MAX_WAIT.min(self.home.status().round_trip / 2)
+    }
+}

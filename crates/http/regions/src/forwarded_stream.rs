@@ -1,0 +1,75 @@
+//! The streams that a far region forwards, which it counts itself.
+
+use access::AuthContext;
+use actix_web::{
+    HttpRequest,
+    http::header::{ACCEPT, HeaderMap},
+};
+use application::principal_limits::PrincipalLimits;
+use kit::{
+    auth, chat::ResponseMode, operations::Operation, problem::ApiError, request::lists,
+    sse::EVENT_STREAM,
+};
+use ports::StreamSlot;
+use serde::Deserialize;
+
+/// The member of a body that requests a stream.
+#[derive(Default, Deserialize)]
+struct Requested {
+    #[serde(default)]
+    stream: Option<bool>,
+}
+
+/// Counts the stream that a request opens, or rejects it. Returns `None` if it opens none.
+pub(super) async fn open_stream(
+    limits: &PrincipalLimits,
+    caller: &AuthContext,
+    operation: &Operation,
+    request: &HttpRequest,
+    body: &[u8],
+) -> Result<Option<StreamSlot>, ApiError> {
+    if opens_stream(operation, request.headers(), body) {
+        return auth::open_stream(limits, caller).await;
+    }
+    Ok(None)
+}
+
+fn opens_stream(operation: &Operation, headers: &HeaderMap, body: &[u8]) -> bool {
+    // The home region rejects a malformed body.
+    let requested = || serde_json::from_slice::<Requested>(body).unwrap_or_default();
+    match operation.id {
+        "chat" => ResponseMode::from_request(headers, requested().stream) == ResponseMode::Stream,
+        "openai_create_chat_completion" => requested().stream == Some(true),
+        "list_events" => lists(headers, ACCEPT, EVENT_STREAM),
+        _ => operation.streams,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+    use kit::operations::OperationTable;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_answered_with_a_stream_opens_one() {
+        let mut accepting = HeaderMap::new();
+        accepting.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
+        let plain = HeaderMap::new();
+        let table = OperationTable::new(&[rest::OPERATIONS], protocols::PROTOCOLS);
+        let opens = |id: &str, headers: &HeaderMap, body: &str| {
+            let operation = table.all().find(|operation| operation.id == id);
+            opens_stream(operation.expect(id), headers, body.as_bytes())
+        };
+        let (yes, no) = (r#"{"stream": true, "message": []}"#, r#"{"stream": false}"#);
+        assert!(opens("chat", &plain, yes) && opens("chat", &accepting, "{}"));
+        assert!(!opens("chat", &accepting, no) && !opens("chat", &plain, "{}"));
+        assert!(!opens("chat", &plain, "malformed"));
+        let completion = "openai_create_chat_completion";
+        assert!(opens(completion, &plain, yes) && !opens(completion, &accepting, "{}"));
+        assert!(opens("list_events", &accepting, "") && !opens("list_events", &plain, ""));
+        assert!(opens("ai_sdk_chat", &plain, "{}") && opens("ag_ui_run", &plain, "{}"));
+        assert!(!opens("create_agent", &accepting, yes));
+    }
+}

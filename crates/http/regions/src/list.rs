@@ -1,0 +1,57 @@
+//! `GET /api/regions`.
+
+use actix_web::{HttpResponse, web::Data};
+use domain::RegionName;
+use kit::{
+    auth::{AnyCredential, Authorized},
+    state::HttpState,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Regions;
+
+/// The regions of the service.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RegionListing {
+    /// The name of the region that responds; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    region: Option<RegionName>,
+    data: Vec<RegionEntry>,
+}
+
+/// A region of the service.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegionEntry {
+    /// The name; absent for a home region without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub name: Option<RegionName>,
+    /// The base URL for clients.
+    #[schema(example = "https://eu.agents.example.org")]
+    pub url: String,
+    /// True for the region of the primary database, where writes are decided.
+    pub is_home: bool,
+}
+
+/// List the regions of the service.
+///
+/// A client measures the time of `GET /api/ping` at each `url`, and uses the nearest region. A far
+/// region that has not reached its home region since its start lists these two only. A service of one
+/// region lists that one.
+#[utoipa::path(
+    get, path = "/api/regions", operation_id = "list_regions", tag = "Operation",
+    responses((status = 200, description = "The regions.", body = RegionListing)),
+)]
+pub async fn list_regions(
+    _: Authorized<AnyCredential>,
+    state: Data<HttpState>,
+    regions: Data<Regions>,
+) -> HttpResponse {
+    HttpResponse::Ok().json(RegionListing {
+        region: state.region.name.clone(),
+        data: regions.listing.read().clone(),
+    })
+}

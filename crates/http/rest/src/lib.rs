@@ -1,0 +1,92 @@
+//! The REST operations. Handlers parse and format; use cases in `application` and `access` decide.
+
+pub mod agents;
+pub mod catalogue;
+pub mod chat;
+pub mod conversations;
+pub mod credentials;
+pub mod events;
+pub mod health;
+pub mod limits_endpoint;
+pub mod nodes;
+pub mod oauth;
+pub mod principal;
+mod state;
+pub mod turns;
+pub mod user_tokens;
+
+use domain::{
+    CredentialKind::{Client, Key},
+    RatePolicy,
+    Scope::{
+        AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
+        KeysAdmin, MetricsRead, UserTokensIssue,
+    },
+};
+use kit::operations::{
+    Access::{AnyCredential, AnyOf, Public},
+    CHAT_COST,
+    Served::{Here, Home},
+};
+
+pub use oauth::{Metadata, configure_metadata};
+pub use state::RestState;
+
+#[rustfmt::skip]
+kit::operations! {
+    post "/api/agents" agents::create_agent AnyOf(&[AgentsWrite]); idempotent, located, versioned;
+    get "/api/agents" agents::list_agents AnyOf(&[AgentsRead]); paged, reads_log;
+    get "/api/agents/{id}" agents::get_agent AnyOf(&[AgentsRead]); versioned, reads_log;
+    patch "/api/agents/{id}" agents::patch_agent AnyOf(&[AgentsWrite]); conditional, versioned;
+    delete "/api/agents/{id}" agents::delete_agent AnyOf(&[AgentsWrite]); conditional, versioned;
+    get "/api/agents/{id}/config" agents::get_agent_config AnyOf(&[AgentsRead]); versioned, reads_log;
+    put "/api/agents/{id}/config" agents::put_agent_config AnyOf(&[AgentsWrite]); conditional, versioned;
+    post "/api/rules/test" agents::test_rules AnyOf(&[AgentsWrite]); names_agent;
+
+    post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams, names_agent, cost = CHAT_COST;
+
+    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent;
+    get "/api/conversations" conversations::list_conversations AnyOf(&[ConversationsRead]); paged, reads_log;
+    get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
+    patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
+    delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
+    get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams;
+    get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
+    get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
+
+    get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
+    post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
+
+    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log, reads_query;
+
+    post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);
+    get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Key);
+    get "/api/keys/{id}" credentials::get_key AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Key);
+    post "/api/keys/{id}/rotate" credentials::rotate_key AnyOf(&[KeysAdmin]); idempotent, secret, optional_body, credentials = Some(Key);
+    delete "/api/keys/{id}" credentials::revoke_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
+    post "/api/oauth-clients" credentials::create_oauth_client AnyOf(&[KeysAdmin]); idempotent, located, credentials = Some(Client);
+    get "/api/oauth-clients" credentials::list_oauth_clients AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Client);
+    get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Client);
+    post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
+    delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
+
+    post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); cost = &[RatePolicy::UserTokens];
+    delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); reads_query;
+
+    get "/api/engines" catalogue::list_engines AnyCredential; served = Home;
+    get "/api/capabilities" catalogue::list_capabilities AnyCredential; served = Home;
+    get "/api/limits" limits_endpoint::get_limits AnyCredential; served = Here;
+    get "/api/principal" principal::get_principal AnyCredential; served = Here;
+    get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); served = Home;
+    get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); served = Here, drains_body;
+
+    post "/oauth2/token" oauth::issue_token Public; ;
+    post "/oauth2/revoke" oauth::revoke_token Public; ;
+    post "/oauth2/introspect" oauth::introspect_token Public; ;
+    get "/.well-known/oauth-authorization-server" oauth::get_authorization_server Public; served = Here;
+    get "/.well-known/oauth-protected-resource" oauth::get_protected_resource Public; served = Here;
+    get "/.well-known/jwks.json" oauth::get_jwks Public; served = Here;
+
+    get "/livez" health::get_livez Public; served = Here, unlimited;
+    get "/readyz" health::get_readyz Public; served = Here, unlimited, needs_store;
+}

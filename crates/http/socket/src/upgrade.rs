@@ -1,0 +1,98 @@
+//! `GET /api/ws`: upgrades a request to a socket.
+
+use std::sync::Arc;
+
+use access::AuthContext;
+use actix_web::{
+    HttpMessage as _, HttpRequest, HttpResponse,
+    body::MessageBody as _,
+    web::{Data, Payload},
+};
+use domain::ProblemCode;
+use kit::{
+    auth::{
+        Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_socket_request, is_upgrade,
+        unauthenticated,
+    },
+    problem::ApiError,
+    state::HttpState,
+};
+use server::ConnectionState;
+
+use super::{
+    MAX_MESSAGE_BYTES, SocketState,
+    context::{AdmittedCaller, Context, admit},
+    guard_payload, send_queue,
+    session::Session,
+};
+
+/// Open a WebSocket: send commands, receive events and live data.
+///
+/// Every frame is one JSON object, as `/asyncapi.json` describes. The client authenticates with a
+/// header, with `ticket`, or with `token` in the first frame (`connect`), which is then due within
+/// 10 seconds. The `Origin` of a page must be one that the server allows.
+#[utoipa::path(
+    get, path = "/api/ws", operation_id = "open_socket", tag = "Events",
+    params(
+        ("ticket" = Option<String>, Query, description = "A ticket, in place of a credential in a header."),
+        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`agent-service.v1`, if the client offers any."),
+    ),
+    responses(
+        (status = 101, description = "The socket is open."),
+        (status = 400, description = "The handshake is malformed, offers only unknown subprotocols, or carries more than one credential."),
+        (status = 426, description = "The request is not a WebSocket upgrade."),
+    ),
+)]
+pub async fn open_socket(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<HttpState>,
+    sockets: Data<SocketState>,
+) -> Result<HttpResponse, ApiError> {
+    let services = request
+        .app_data::<SealedServices>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let auth = request.extensions().get::<Arc<AuthContext>>().cloned();
+    if !is_upgrade(&request) {
+        let auth = auth.ok_or_else(unauthenticated)?;
+        let _: Authorized<EventsRead> = services.open(auth)?;
+        return Err(ProblemCode::UpgradeRequired.into());
+    }
+    let page = check_socket_request(&request, &state)?.map(ToOwned::to_owned);
+    let admitted = match auth {
+        Some(auth) => Some(admit(&state, &services, auth).await?),
+        None => None,
+    };
+    let id = state.ids.next_id().to_string();
+    let context = Context::new(state, sockets, services, id, page);
+    open(&request, payload, context, admitted).await
+}
+
+async fn open(
+    request: &HttpRequest,
+    payload: Payload,
+    context: Context,
+    admitted: Option<AdmittedCaller>,
+) -> Result<HttpResponse, ApiError> {
+    let failed = |error: actix_web::Error| {
+        ApiError::new(ProblemCode::Internal).with_source(error.to_string())
+    };
+    let payload = guard_payload(request, payload).await.map_err(failed)?;
+    let handled = actix_ws::handle_with_protocols(request, payload, &[SUBPROTOCOL]);
+    let (response, _, messages) = handled.map_err(failed)?;
+    let mut made = None;
+    let response = response.map_body(|_, replaced| {
+        let (send_queue, body) = send_queue(replaced);
+        made = Some(send_queue);
+        body.boxed()
+    });
+    let send_queue = made.ok_or(ApiError::new(ProblemCode::Internal))?;
+    let messages = messages
+        .aggregate_continuations()
+        .max_continuation_size(usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX));
+    let progress = ConnectionState::of(request);
+    let mut session = Session::new(context, admitted, messages, send_queue, progress);
+    actix_web::rt::spawn(async move { session.run().await });
+    Ok(response)
+}
