@@ -15,11 +15,11 @@ RUN rm -rf migrations \
 FROM rust:1.95-bookworm AS build
 WORKDIR /source
 COPY --from=manifests /source .
-RUN cargo build --release --locked --package agent-service && rm -rf crates
+RUN cargo build --release --locked --package api && rm -rf crates
 COPY . .
 # Cargo compares times, and a source may be older than the artifact just built from an empty one.
 RUN find crates migrations -type f -exec touch {} + \
-    && cargo build --release --locked --package agent-service
+    && cargo build --release --locked --package api
 
 FROM debian:bookworm-slim
 # Certificates of the authorities that language model providers and identity providers use.

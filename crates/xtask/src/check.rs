@@ -66,7 +66,7 @@ fn without_default_features() -> Command {
         "check",
         "--locked",
         "--package",
-        "agent-service",
+        "api",
         "--no-default-features",
     ])
 }

@@ -26,7 +26,7 @@ fn document(command: &str) -> Result<String> {
         "--locked",
         "--quiet",
         "--package",
-        "agent-service",
+        "api",
         "--",
         command,
     ]);

@@ -104,12 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// Builds the service, and tries the TypeScript client in new projects.
 fn test_toolchains(steps: &mut Steps, names: &[String]) -> Result<()> {
     steps.run("service", || {
-        run_program(&mut cargo([
-            "build",
-            "--locked",
-            "--package",
-            "agent-service",
-        ]))
+        run_program(&mut cargo(["build", "--locked", "--package", "api"]))
     })?;
     steps.run("toolchains", || {
         typescript::test_toolchains(&built_service(), names)
@@ -167,17 +162,17 @@ fn test_threads() -> usize {
 
 /// Returns true if tests of the service may run, which start an example.
 fn tests_the_service(arguments: &[String]) -> bool {
-    tests_one_of(&["agent-service"], arguments)
+    tests_one_of(&["api"], arguments)
 }
 
 /// Returns true if tests may run that use third-party programs.
 fn needs_clients(arguments: &[String]) -> bool {
-    tests_one_of(&["agent-service", "mcp_tools"], arguments)
+    tests_one_of(&["api", "mcp_tools"], arguments)
 }
 
 /// Returns true if tests may run that start a Redis server.
 fn needs_redis(arguments: &[String]) -> bool {
-    tests_one_of(&["agent-service", "redis_adapter"], arguments)
+    tests_one_of(&["api", "redis_nodes"], arguments)
 }
 
 fn tests_one_of(wanted: &[&str], arguments: &[String]) -> bool {
@@ -210,9 +205,8 @@ mod tests {
 
     #[test]
     fn finds_the_packages_in_all_notations() {
-        let arguments =
-            words("-p domain a_test --package=ports -pcontract --package agent-service");
-        let packages = ["domain", "ports", "contract", "agent-service"];
+        let arguments = words("-p domain a_test --package=ports -pcontract --package api");
+        let packages = ["domain", "ports", "contract", "api"];
         assert_eq!(packages_of(&arguments), packages);
         assert!(packages_of(&words("refuses_a_duplicate_id")).is_empty());
     }
@@ -221,7 +215,7 @@ mod tests {
     fn the_service_is_tested_unless_other_packages_are_named() {
         assert!(tests_the_service(&[]));
         assert!(tests_the_service(&words("refuses_a_duplicate_id")));
-        assert!(tests_the_service(&words("-p domain -p agent-service")));
+        assert!(tests_the_service(&words("-p domain -p api")));
         assert!(!tests_the_service(&words("-p domain")));
         assert!(!tests_the_service(&words("-p mcp_tools")));
     }
@@ -230,7 +224,7 @@ mod tests {
     fn third_party_programs_are_needed_by_the_packages_that_use_them() {
         assert!(needs_clients(&[]));
         assert!(needs_clients(&words("-p mcp_tools")));
-        assert!(needs_clients(&words("-p agent-service")));
+        assert!(needs_clients(&words("-p api")));
         assert!(!needs_clients(&words("-p domain")));
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use access::PresentedCredential;
 use futures::StreamExt as _;
-use local_bus::LocalBus;
 use ports::{EventBus, Signal};
+use single_node::LocalBus;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{

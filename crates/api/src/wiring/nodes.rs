@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use kit::readiness::Check;
-use local_bus::{LocalBus, request_fallback};
 use ports::{EventBus, IdSource};
-use postgres_bus::PostgresBus;
+use postgres_nodes::PostgresBus;
 use postgres_store::PostgresStore;
+use single_node::bus::{LocalBus, request_fallback};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ pub(super) struct NodeLinks {
     pub(super) bus: Arc<dyn EventBus>,
     /// The server between processes, and the id of the store.
     #[cfg(feature = "redis")]
-    pub(super) redis: Option<(redis_adapter::RedisServer, Uuid)>,
+    pub(super) redis: Option<(redis_nodes::RedisServer, Uuid)>,
     /// The connections of the bus besides the store, of which none is required.
     pub(super) checks: Vec<Check>,
 }
@@ -112,7 +112,7 @@ impl NodeLinks {
         };
         let bus = Arc::clone(&self.bus);
         let process = ids.next_id();
-        let bus = redis_adapter::RedisBus::start(server.clone(), store, process, bus, tasks, stop);
+        let bus = redis_nodes::RedisBus::start(server.clone(), store, process, bus, tasks, stop);
         self.checks = vec![Check::new("redis_signals", bus.connectivity())];
         self.bus = Arc::new(bus);
         self.redis = Some((server, store));
@@ -137,10 +137,10 @@ pub fn check_bus(settings: &BusSettings) -> Result<()> {
 }
 
 #[cfg(feature = "redis")]
-fn redis(settings: &BusSettings) -> Result<Option<redis_adapter::RedisServer>> {
+fn redis(settings: &BusSettings) -> Result<Option<redis_nodes::RedisServer>> {
     let Some(url) = &settings.url else {
         return Ok(None);
     };
-    let server = redis_adapter::RedisServer::parse(url.reveal());
+    let server = redis_nodes::RedisServer::parse(url.reveal());
     server.context("BUS__URL is not valid").map(Some)
 }

@@ -6,9 +6,9 @@ use application::node::Node;
 #[cfg(feature = "address-guard")]
 use kit::auth::{AddressGuard, TrustedProxies};
 use kit::readiness::Check;
-use local_limiter::LocalRateLimiter;
 use ports::RateLimiter;
-use postgres_limiter::PostgresRateLimiter;
+use postgres_nodes::PostgresRateLimiter;
+use single_node::LocalRateLimiter;
 
 use super::{Parts, Store};
 #[cfg(feature = "redis")]
@@ -45,16 +45,16 @@ pub(super) fn start_limiter(
 fn start_redis_limiter(
     parts: &Parts<'_>,
     node: &Node,
-    server: redis_adapter::RedisServer,
+    server: redis_nodes::RedisServer,
     store: uuid::Uuid,
-) -> redis_adapter::RedisLimiter {
+) -> redis_nodes::RedisLimiter {
     let fallback: Option<Arc<dyn RateLimiter>> = match parts.settings.bus.limits_when_down {
         LimitsWhenDown::Local => Some(start_local_limiter(parts)),
         LimitsWhenDown::Refuse => None,
     };
     let process = node.watch_membership().borrow().node.uuid();
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    redis_adapter::RedisLimiter::start(server, store, process, fallback, tasks, stop)
+    redis_nodes::RedisLimiter::start(server, store, process, fallback, tasks, stop)
 }
 
 fn start_local_limiter(parts: &Parts<'_>) -> Arc<LocalRateLimiter> {

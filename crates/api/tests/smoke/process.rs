@@ -29,7 +29,7 @@ pub(crate) fn scripted_service(
     let path = Path::new(SERVICE).with_file_name("examples/scripted_service");
     assert!(
         path.exists(),
-        "it is not built: `cargo build -p agent-service --example scripted_service`"
+        "it is not built: `cargo build -p api --example scripted_service`"
     );
     program(&path, folder, arguments, variables)
 }

@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Ends neither at the end of its input nor on a signal.
 const STUBBORN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../adapters/mcp/tests/servers/scripted.mjs stubborn"
+    "/../adapters/tools/mcp_tools/tests/servers/scripted.mjs stubborn"
 );
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::Timestamp;
-use local_bus::LocalBus;
+use single_node::LocalBus;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 

@@ -2,8 +2,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use domain::{ConversationId, NodeId, Seq, TurnId, TurnStatus};
 use futures::{FutureExt as _, StreamExt as _, stream::BoxStream};
-use local_bus::LocalBus;
 use ports::{Committed, EventBus, ReplyPart, Signal};
+use single_node::LocalBus;
 use tokio::{
     task::JoinHandle,
     time::{Duration, Instant, sleep, timeout},

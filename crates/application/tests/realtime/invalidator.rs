@@ -7,8 +7,8 @@ use application::{
     realtime::Tail,
 };
 use domain::{Seq, Timestamp};
-use local_bus::LocalBus;
 use ports::{Clock, Committed, EventBus, Signal};
+use single_node::LocalBus;
 use tokio::time::{Duration, Instant};
 
 use crate::fixture::{Fixture, tenant};

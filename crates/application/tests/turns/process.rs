@@ -17,9 +17,9 @@ use application::{
 };
 use contract::fixture;
 use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
-use local_bus::LocalBus;
 use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};
+use single_node::LocalBus;
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use writes::{WriteTimeouts, Writes};

@@ -4,7 +4,7 @@ use std::{
 };
 
 use domain::{Scopes, Timestamp};
-use local_bus::LocalBus;
+use single_node::LocalBus;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 

@@ -23,7 +23,7 @@ fn adapters_are_used_by_the_binary_alone() {
     for adapter in ADAPTERS {
         let users = users_of(adapter);
         let others = users.iter().filter(|user| !ADAPTERS.contains(user));
-        assert!(others.eq(&["agent-service"]), "{adapter} ← {users:?}");
+        assert!(others.eq(&["api"]), "{adapter} ← {users:?}");
     }
 }
 
