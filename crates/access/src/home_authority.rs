@@ -13,7 +13,8 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use domain::{CredentialId, Timestamp};
 use futures::TryStreamExt as _;
-use ports::{Home, HomeError, HomeRequest, RepositoryError};
+use http::{Request, StatusCode, header::CONTENT_TYPE};
+use ports::{Forwarding, Home, HomeError, RepositoryError};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use questions::{AccessAnswer, AccessQuestion};
@@ -209,17 +210,19 @@ impl HomeAuthority {
         let unavailable = |error: HomeError| AccessError::HomeUnavailable(error.into());
         // All members are serialisable.
         let body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
-        let mut request = HomeRequest::of_node("POST", path.to_owned(), body);
-        let json = ("content-type".to_owned(), "application/json".into());
-        request.headers.push(json);
-        let response = self.home.send(request).await.map_err(unavailable)?;
-        let status = response.status;
-        let body = response.body.try_collect::<BytesMut>();
+        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        let request = request
+            .body(body)
+            .map_err(|error| unavailable(error.into()))?;
+        let response = self.home.send(request, Forwarding::default());
+        let response = response.await.map_err(unavailable)?;
+        let status = response.status();
+        let body = response.into_body().try_collect::<BytesMut>();
         let body = body.await.map_err(unavailable)?;
         match serde_json::from_slice(&body) {
-            Ok(answer) if status == 200 => Ok(answer),
+            Ok(answer) if status == StatusCode::OK => Ok(answer),
             _ => Err(AccessError::HomeUnavailable(
-                format!("the home region has responded with {status}").into(),
+                format!("the home region has responded with {}", status.as_u16()).into(),
             )),
         }
     }

@@ -6,52 +6,25 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Ticket;
 use futures::{future::BoxFuture, stream::BoxStream};
+use http::{Request, Response};
 use uuid::Uuid;
 
 use crate::BoxError;
 
-/// A request to the home region.
-#[derive(Debug, Clone)]
-pub struct HomeRequest {
-    /// The HTTP method, in capitals.
-    pub method: String,
-    /// The path and the query.
-    pub path: String,
-    /// The headers, with names in lower case.
-    pub headers: Vec<(String, Bytes)>,
-    /// The whole body.
-    pub body: Bytes,
+/// The body of a response of the home region, as it arrives. Dropping it informs the home region that
+/// it is not read.
+pub type HomeBody = BoxStream<'static, Result<Bytes, HomeError>>;
+
+/// What the home region or the sending node has to know about a request beside HTTP. The default is
+/// that of a request of this node itself.
+#[derive(Debug, Clone, Default)]
+pub struct Forwarding {
     /// The authenticated caller; `None` if the request carries its own credential, or none.
     pub caller: Option<Ticket>,
     /// The address of the client, if known.
     pub client_address: Option<IpAddr>,
     /// True if the request has no other effect when it is sent twice.
     pub is_repeatable: bool,
-}
-
-impl HomeRequest {
-    /// Creates a request of this node itself, as opposed to one of a client.
-    pub fn of_node(method: &str, path: String, body: Bytes) -> Self {
-        Self {
-            method: method.to_owned(),
-            path,
-            headers: vec![("content-length".to_owned(), body.len().to_string().into())],
-            body,
-            caller: None,
-            client_address: None,
-            is_repeatable: false,
-        }
-    }
-}
-
-/// A response of the home region.
-pub struct HomeResponse {
-    /// The HTTP status.
-    pub status: u16,
-    /// The headers, with names in lower case.
-    pub headers: Vec<(String, Bytes)>,
-    /// The body, as it arrives. Dropping it informs the home region that it is not read.
-    pub body: BoxStream<'static, Result<Bytes, HomeError>>,
 }
 
 /// The reason why the home region has not responded.
@@ -64,6 +37,13 @@ pub enum HomeError {
     /// it took effect.
     #[error("the connection to the home region was lost")]
     Lost(#[source] BoxError),
+}
+
+/// A request that cannot be built is not sent.
+impl From<http::Error> for HomeError {
+    fn from(error: http::Error) -> Self {
+        Self::Unreachable(error.into())
+    }
 }
 
 /// The last known state of the home region.
@@ -80,10 +60,14 @@ pub struct HomeStatus {
 /// The home region, as a node of a far region reaches it.
 #[async_trait]
 pub trait Home: Send + Sync {
-    /// Sends a request, signed by this region, and returns when the head of the response has
-    /// arrived. MUST send it again only if it was provably not processed, or is repeatable. MUST
-    /// return `Unreachable` within about one second if there is no connection.
-    async fn send(&self, request: HomeRequest) -> Result<HomeResponse, HomeError>;
+    /// Sends a request to a path and query, signed by this region, and returns when the head of the
+    /// response has arrived. MUST send it again only if it was provably not processed, or is
+    /// repeatable. MUST return `Unreachable` within about one second if there is no connection.
+    async fn send(
+        &self,
+        request: Request<Bytes>,
+        forwarding: Forwarding,
+    ) -> Result<Response<HomeBody>, HomeError>;
 
     /// Returns the last known state of the home region.
     fn status(&self) -> HomeStatus;

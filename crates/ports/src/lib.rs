@@ -49,7 +49,7 @@ pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{
     EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };
-pub use home::{FarNodes, Home, HomeError, HomeRequest, HomeResponse, HomeStatus};
+pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::{Committed, DeleteOutcome, Idempotent};

@@ -4,10 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use access::AuthContext;
 use domain::Seq;
+use http::Response;
 use kit::auth::TrustedProxies;
-use ports::Home;
+use ports::{Home, HomeBody};
 
-use super::newest_writes::NewestWrites;
+use kit::region::X_CONSISTENCY;
+
+use super::{forward::parse_position, newest_writes::NewestWrites};
 
 /// The maximum time for which a read waits for the replica.
 const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -28,6 +31,14 @@ impl FarNode {
             home,
             proxies,
             newest_writes: NewestWrites::default(),
+        }
+    }
+
+    /// Records the position of a write to which the home region has responded.
+    pub(super) fn record_position(&self, caller: &AuthContext, response: &Response<HomeBody>) {
+        let position = response.headers().get(X_CONSISTENCY.as_str());
+        if let Some(position) = position.and_then(|value| parse_position(value.as_bytes())) {
+            self.record_write(caller, position);
         }
     }
 

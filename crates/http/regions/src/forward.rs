@@ -14,16 +14,17 @@ use actix_web::{
 use bytes::Bytes;
 use domain::{ProblemCode, Seq, Ticket};
 use futures::StreamExt as _;
+use http::Response;
 use kit::{
     auth::check_socket_origin,
     layers::RequestId,
     operations::Operation,
     problem::ApiError,
-    region::{HOME, X_CONSISTENCY, X_SERVED_BY},
+    region::{HOME, X_SERVED_BY},
     sse::{EVENT_STREAM, X_ACCEL_BUFFERING},
     state::HttpState,
 };
-use ports::{HomeError, HomeRequest, HomeResponse, StreamSlot};
+use ports::{Forwarding, HomeBody, HomeError, StreamSlot};
 
 use super::{
     FarNode, forwarded_headers,
@@ -31,7 +32,7 @@ use super::{
     positioned_body::{X_REGION_FRAMES, decode},
 };
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Forwards a request with its whole body.
 pub(super) async fn forward(
@@ -49,15 +50,7 @@ pub(super) async fn forward(
         }
         None => None,
     };
-    let forwarded = HomeRequest {
-        method: request.method().as_str().to_owned(),
-        path: path_and_query(request),
-        headers: forwarded_headers::for_home(
-            request.headers(),
-            RequestId::of(request),
-            caller.is_some(),
-        ),
-        body,
+    let forwarding = Forwarding {
         caller: caller.as_ref().map(|caller| Ticket {
             origin,
             ..caller.to_ticket()
@@ -65,19 +58,38 @@ pub(super) async fn forward(
         client_address: client_address(far, request),
         is_repeatable: is_repeatable(operation, request),
     };
+    let sent = far
+        .home
+        .send(for_home(request, body, caller.is_some())?, forwarding);
     let is_read = request.method() == Method::GET;
-    let response = far.home.send(forwarded).await;
-    let response = response.map_err(if is_read { problem_of_read } else { problem })?;
-    let position = header(&response, X_CONSISTENCY.as_str());
-    let position = position.and_then(|value| parse_position(value));
-    if let (Some(caller), Some(position)) = (&caller, position) {
-        far.record_write(caller, position);
-    }
+    let response = sent.await.map_err(|error| {
+        if is_read {
+            problem_of_read(error)
+        } else {
+            error.into()
+        }
+    })?;
     let response = match caller {
         Some(caller) => record_positions(far, caller, response),
         None => response,
     };
     Ok(respond(response, slot))
+}
+
+/// Converts a request of a client.
+fn for_home(
+    request: &HttpRequest,
+    body: Bytes,
+    is_authenticated: bool,
+) -> Result<http::Request<Bytes>, HomeError> {
+    let converted = http::Request::builder()
+        .method(request.method().as_str())
+        .uri(path_and_query(request));
+    let mut converted = converted.body(body)?;
+    let request_id = RequestId::of(request);
+    *converted.headers_mut() =
+        forwarded_headers::for_home(request.headers(), request_id.as_deref(), is_authenticated);
+    Ok(converted)
 }
 
 /// Returns the origin of the page to which the response is bound. Only this region knows the
@@ -98,18 +110,18 @@ fn bound_origin(
     Ok(page.map(ToOwned::to_owned))
 }
 
-/// Records the positions that a streamed body contains, as it is read.
+/// Records the position of a response, and those that its streamed body contains, as it is read.
 fn record_positions(
     far: &Arc<FarNode>,
     caller: Arc<AuthContext>,
-    mut response: HomeResponse,
-) -> HomeResponse {
-    if header(&response, X_REGION_FRAMES.as_str()).is_some() {
-        let far = Arc::clone(far);
-        let record = move |position| far.record_write(&caller, position);
-        response.body = decode(response.body, record);
+    response: Response<HomeBody>,
+) -> Response<HomeBody> {
+    far.record_position(&caller, &response);
+    if !response.headers().contains_key(X_REGION_FRAMES) {
+        return response;
     }
-    response
+    let far = Arc::clone(far);
+    response.map(|body| decode(body, move |position| far.record_write(&caller, position)))
 }
 
 /// Returns the path and the query as they were sent; both are signed.
@@ -135,52 +147,34 @@ fn is_repeatable(operation: &Operation, request: &HttpRequest) -> bool {
     request.method() == Method::GET || operation.idempotent && has_key
 }
 
-/// Converts an error of the home region.
-pub(super) fn problem(error: HomeError) -> ApiError {
-    let code = match &error {
-        HomeError::Unreachable(_) => ProblemCode::HomeUnavailable,
-        HomeError::Lost(_) => ProblemCode::StoreUnavailable,
-    };
-    ApiError::new(code).with_source(error)
-}
-
 /// Converts an error of the home region about a request that changes nothing.
 pub(super) fn problem_of_read(error: HomeError) -> ApiError {
     ApiError::new(ProblemCode::HomeUnavailable).with_source(error)
 }
 
-pub(super) fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a Bytes> {
-    let mut headers = response.headers.iter();
-    headers
-        .find(|(known, _)| known == name)
-        .map(|(_, value)| value)
-}
-
-/// Returns the response for the client. `slot` is its open stream.
-fn respond(response: HomeResponse, slot: Option<StreamSlot>) -> HttpResponse {
-    let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let length = header(&response, CONTENT_LENGTH.as_str());
-    let length = length.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+/// Converts a response for the client. `slot` is its open stream.
+fn respond(response: Response<HomeBody>, slot: Option<StreamSlot>) -> HttpResponse {
+    let (head, body) = response.into_parts();
+    let header = |name: HeaderName| head.headers.get(name.as_str())?.to_str().ok();
+    let status = StatusCode::from_u16(head.status.as_u16()).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut builder = HttpResponse::build(status);
-    for (name, value) in &response.headers {
-        if let Some(header) = forwarded_headers::for_client(name, value) {
-            builder.append_header(header);
-        }
+    for header in forwarded_headers::for_client(&head.headers) {
+        builder.append_header(header);
     }
     builder.insert_header((X_SERVED_BY, HOME));
-    let content_type = header(&response, CONTENT_TYPE.as_str());
-    if content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
+    if header(CONTENT_TYPE).is_some_and(|it| it.starts_with(EVENT_STREAM)) {
         // A proxy in front of the home region applies this header, and removes it.
         builder.insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")));
     }
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         return builder.finish();
     }
-    let chunks = response.body.map(move |chunk| {
+    let chunks = body.map(move |chunk| {
         // Held until the body ends or is dropped.
         let _open = &slot;
         chunk
     });
+    let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
     let body = match length {
         Some(length) => BoxBody::new(SizedStream::new(length, chunks)),
         None => BoxBody::new(BodyStream::new(chunks)),

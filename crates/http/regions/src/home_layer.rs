@@ -7,7 +7,7 @@ use actix_web::{
     Error, HttpMessage as _,
     body::{BodySize, MessageBody},
     dev::{Payload, ServiceRequest, ServiceResponse},
-    http::header::HeaderValue,
+    http::header::{HeaderName, HeaderValue},
     middleware::Next,
     web::Data,
 };
@@ -100,8 +100,11 @@ fn with_positions(
     if response.response().body().size() != BodySize::Stream {
         return response;
     }
-    let marked = HeaderValue::from_static("1");
-    response.headers_mut().insert(X_REGION_FRAMES, marked);
+    let (name, marked) = (
+        HeaderName::from_static(X_REGION_FRAMES),
+        HeaderValue::from_static("1"),
+    );
+    response.headers_mut().insert(name, marked);
     response.map_body(|_, body| {
         let newest = move || state.region.positions.known(&caller.principal.tenant);
         encode(body, newest)

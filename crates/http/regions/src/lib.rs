@@ -27,7 +27,6 @@ pub use endpoints::configure_endpoints;
 pub use far_node::FarNode;
 pub use layer::serve_by_region;
 pub use list::RegionEntry;
-pub use socket_commands::HomeCommand;
 pub use state::{HomeRegion, RegionRole, Regions};
 
 kit::operations! {

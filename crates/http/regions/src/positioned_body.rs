@@ -9,17 +9,14 @@
 
 use std::pin::Pin;
 
-use actix_web::{
-    body::{BodyStream, BoxBody, MessageBody as _},
-    http::header::HeaderName,
-};
+use actix_web::body::{BodyStream, BoxBody, MessageBody as _};
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use domain::Seq;
-use futures::{StreamExt as _, stream, stream::BoxStream};
-use ports::HomeError;
+use futures::{StreamExt as _, stream};
+use ports::{HomeBody, HomeError};
 
 /// Requests frames, and marks a response that has them.
-pub(super) const X_REGION_FRAMES: HeaderName = HeaderName::from_static("x-region-frames");
+pub(super) const X_REGION_FRAMES: &str = "x-region-frames";
 
 const POSITION: u8 = b'p';
 const DATA: u8 = b'd';
@@ -59,10 +56,7 @@ fn frames(position: Option<Seq>, mut data: &[u8]) -> Bytes {
 
 /// Returns the data in frames as it arrives, and passes each position to `record` before the data that
 /// follows it.
-pub(super) fn decode(
-    body: BoxStream<'static, Result<Bytes, HomeError>>,
-    record: impl FnMut(Seq) + Send + 'static,
-) -> BoxStream<'static, Result<Bytes, HomeError>> {
+pub(super) fn decode(body: HomeBody, record: impl FnMut(Seq) + Send + 'static) -> HomeBody {
     let decoder = Decoder {
         body,
         unread: BytesMut::new(),
@@ -77,7 +71,7 @@ pub(super) fn decode(
 }
 
 struct Decoder<Record> {
-    body: BoxStream<'static, Result<Bytes, HomeError>>,
+    body: HomeBody,
     unread: BytesMut,
     /// The length of the rest of the current frame of data.
     left: usize,

@@ -8,7 +8,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use http::{Request, Response, header::WWW_AUTHENTICATE};
 use http_body_util::{BodyDataStream, Full};
 use hyper::{body::Incoming, client::conn::TrySendError};
-use ports::{BoxError, HomeError, HomeResponse};
+use ports::{BoxError, HomeBody, HomeError};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// The header that every response of a home node has.
@@ -17,7 +17,7 @@ const REQUEST_ID: &str = "x-request-id";
 /// The outcome of sending a request once.
 pub(crate) enum Attempt {
     /// The home region has responded.
-    Answered(Box<HomeResponse>),
+    Answered(Box<Response<HomeBody>>),
     /// The home region has provably not processed it.
     Unprocessed(BoxError),
     /// The home region does not accept the signature, and has not processed it.
@@ -39,7 +39,7 @@ impl Attempt {
                 Self::OfProxy(response.status().as_u16())
             }
             Ok(response) if is_rejection(&response) => Self::Rejected,
-            Ok(response) => Self::Answered(Box::new(converted(response, stream))),
+            Ok(response) => Self::Answered(Box::new(response.map(|body| held(body, stream)))),
             Err(failed) => {
                 let is_unsent = failed.message().is_some();
                 let error = failed.into_error();
@@ -73,21 +73,13 @@ fn is_refused(error: &hyper::Error) -> bool {
     false
 }
 
-fn converted(response: Response<Incoming>, stream: Option<OwnedSemaphorePermit>) -> HomeResponse {
-    let (head, body) = response.into_parts();
-    let headers = head.headers.iter();
-    let copied = |value: &http::HeaderValue| Bytes::copy_from_slice(value.as_bytes());
-    HomeResponse {
-        status: head.status.as_u16(),
-        headers: headers
-            .map(|(name, value)| (name.as_str().to_owned(), copied(value)))
-            .collect(),
-        body: BodyDataStream::new(body)
-            .map_err(move |error| {
-                // Captured, so that it is released with the body.
-                let _held = &stream;
-                HomeError::Lost(error.into())
-            })
-            .boxed(),
-    }
+/// Holds `stream` until the body is read or dropped.
+fn held(body: Incoming, stream: Option<OwnedSemaphorePermit>) -> HomeBody {
+    BodyDataStream::new(body)
+        .map_err(move |error| {
+            // Captured, so that it is released with the body.
+            let _held = &stream;
+            HomeError::Lost(error.into())
+        })
+        .boxed()
 }

@@ -11,10 +11,10 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{ForwardedRequest, RegionKey, RegionName, region::body_digest};
-use http::Request;
+use http::{HeaderName, HeaderValue, Request, Response, Uri};
 use http_body_util::Full;
 use parking_lot::RwLock;
-use ports::{Clock, Home, HomeError, HomeRequest, HomeResponse, HomeStatus, IdSource};
+use ports::{Clock, Forwarding, Home, HomeBody, HomeError, HomeStatus, IdSource};
 use tokio::{
     sync::watch,
     time::{Instant, timeout, timeout_at},
@@ -48,21 +48,25 @@ pub struct Signer {
 }
 
 impl Signer {
-    fn sign(&self, request: &HomeRequest) -> String {
+    fn sign(&self, request: &Request<Bytes>, forwarding: &Forwarding) -> String {
         let head = ForwardedRequest {
             region: self.region.clone(),
             sent_at: self.clock.now(),
             id: self.ids.next_id(),
-            client_address: request.client_address,
-            caller: request.caller.clone(),
-            body_digest: body_digest(&request.body),
+            client_address: forwarding.client_address,
+            caller: forwarding.caller.clone(),
+            body_digest: body_digest(request.body()),
         };
-        head.sign(&self.key, &request.method, &request.path)
+        head.sign(
+            &self.key,
+            request.method().as_str(),
+            path_and_query(request),
+        )
     }
 }
 
 /// The header with the signed head of a request.
-const SIGNATURE: &str = "x-region-request";
+const SIGNATURE: HeaderName = HeaderName::from_static("x-region-request");
 
 /// The home region of this process.
 pub struct HomeClient {
@@ -114,6 +118,14 @@ impl HomeClient {
             stream_since: watch::Sender::new(None),
             is_rejected: AtomicBool::new(false),
         })
+    }
+
+    /// Sends a request of this node itself.
+    pub(crate) async fn send_own(
+        &self,
+        request: http::Result<Request<Bytes>>,
+    ) -> Result<Response<HomeBody>, HomeError> {
+        self.send(request?, Forwarding::default()).await
     }
 
     /// Records a report of the home region.
@@ -177,27 +189,39 @@ impl HomeClient {
         found.ok_or_else(|| HomeError::Unreachable("there is no connection".into()))
     }
 
-    fn build(&self, request: &HomeRequest) -> Result<Request<Full<Bytes>>, http::Error> {
-        let url = format!("{}{}{}", self.origin, self.base_path, request.path);
-        let builder = Request::builder().method(request.method.as_str()).uri(url);
-        let builder = request
-            .headers
-            .iter()
-            .fold(builder, |builder, (name, value)| {
-                builder.header(name.as_str(), &value[..])
-            });
-        let builder = builder.header(SIGNATURE, self.signer.sign(request));
-        builder.body(Full::new(request.body.clone()))
+    /// Returns a request as it is sent.
+    fn signed(
+        &self,
+        request: &Request<Bytes>,
+        forwarding: &Forwarding,
+    ) -> Result<Request<Full<Bytes>>, http::Error> {
+        let url = format!(
+            "{}{}{}",
+            self.origin,
+            self.base_path,
+            path_and_query(request)
+        );
+        let signature = HeaderValue::try_from(self.signer.sign(request, forwarding))?;
+        let mut signed = request.clone().map(Full::new);
+        *signed.uri_mut() = Uri::try_from(url)?;
+        signed.headers_mut().insert(SIGNATURE, signature);
+        Ok(signed)
     }
 }
 
 impl HomeClient {
     /// Sends a request, and once more if that is safe.
-    async fn exchange(&self, request: &HomeRequest) -> Result<HomeResponse, HomeError> {
+    async fn exchange(
+        &self,
+        request: &Request<Bytes>,
+        forwarding: &Forwarding,
+    ) -> Result<Response<HomeBody>, HomeError> {
         let mut deadline = Instant::now() + CONNECTION_WAIT;
         let mut lost = None;
         loop {
-            let attempt = match self.attempt(request, deadline, lost.is_none()).await {
+            let is_new = lost.is_none();
+            let attempt = self.attempt(request, forwarding, deadline, is_new);
+            let attempt = match attempt.await {
                 Ok(attempt) => attempt,
                 // It was sent once, and it is unknown what became of it.
                 Err(error) => return Err(lost.unwrap_or(error)),
@@ -224,7 +248,7 @@ impl HomeClient {
                 Attempt::Lost(error) => error,
             };
             let error = HomeError::Lost(error);
-            if lost.is_some() || !request.is_repeatable {
+            if lost.is_some() || !forwarding.is_repeatable {
                 return Err(error);
             }
             lost = Some(error);
@@ -236,7 +260,8 @@ impl HomeClient {
     /// Sends a request once, if there is a connection before `deadline`.
     async fn attempt(
         &self,
-        request: &HomeRequest,
+        request: &Request<Bytes>,
+        forwarding: &Forwarding,
         deadline: Instant,
         is_new: bool,
     ) -> Result<Attempt, HomeError> {
@@ -249,12 +274,9 @@ impl HomeClient {
             // The semaphore is never closed.
             stream.map_err(full)?.ok()
         };
-        let built = self.build(request);
-        let built = built.map_err(|error| HomeError::Unreachable(error.into()))?;
-        Ok(Attempt::of(
-            open.sender.try_send_request(built).await,
-            stream,
-        ))
+        let signed = self.signed(request, forwarding)?;
+        let sent = open.sender.try_send_request(signed).await;
+        Ok(Attempt::of(sent, stream))
     }
 
     /// Returns the error of a request whose signature is rejected, and logs the first one.
@@ -270,12 +292,17 @@ impl HomeClient {
 }
 
 /// Returns true for a request of this node itself, as opposed to one of a client.
-fn is_own(request: &HomeRequest) -> bool {
-    request.path.starts_with(OWN_PATHS)
+fn is_own(request: &Request<Bytes>) -> bool {
+    request.uri().path().starts_with(OWN_PATHS)
+}
+
+/// Returns the path and the query, which are signed.
+fn path_and_query(request: &Request<Bytes>) -> &str {
+    request.uri().path_and_query().map_or("/", |it| it.as_str())
 }
 
 /// Counts a request of a client.
-fn count(outcome: &Result<HomeResponse, HomeError>) {
+fn count(outcome: &Result<Response<HomeBody>, HomeError>) {
     let outcome = match outcome {
         Ok(_) => "answered",
         Err(HomeError::Unreachable(_)) => "home_unavailable",
@@ -286,14 +313,19 @@ fn count(outcome: &Result<HomeResponse, HomeError>) {
 
 #[async_trait]
 impl Home for HomeClient {
-    async fn send(&self, request: HomeRequest) -> Result<HomeResponse, HomeError> {
+    async fn send(
+        &self,
+        request: Request<Bytes>,
+        forwarding: Forwarding,
+    ) -> Result<Response<HomeBody>, HomeError> {
+        let exchange = self.exchange(&request, &forwarding);
         if !is_own(&request) {
-            let outcome = self.exchange(&request).await;
+            let outcome = exchange.await;
             count(&outcome);
             return outcome;
         }
         // A proxy answers PINGs although no node responds.
-        let exchange = timeout(OWN_TIMEOUT, self.exchange(&request)).await;
+        let exchange = timeout(OWN_TIMEOUT, exchange).await;
         exchange.unwrap_or_else(|elapsed| Err(HomeError::Lost(elapsed.into())))
     }
 

@@ -4,9 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
-use ports::{
-    BoxError, EventBus, EventLog, Home as _, HomeError, HomeRequest, Signal, SignalFilter,
-};
+use http::{Request, StatusCode, header::CONTENT_LENGTH};
+use ports::{BoxError, EventBus, EventLog, HomeError, Signal, SignalFilter};
 use single_node::bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{
@@ -127,9 +126,10 @@ impl Sender {
     }
 
     async fn send(&self, message: String) -> Result<(), HomeError> {
-        let request = HomeRequest::of_node("POST", self.path.clone(), message.into());
-        let status = self.home.send(request).await?.status;
-        if status >= 300 {
+        let request = Request::post(&self.path).body(message.into());
+        let status = self.home.send_own(request).await?.status();
+        if !status.is_success() {
+            let status = status.as_u16();
             tracing::debug!(status, "the home region has rejected signals");
         }
         Ok(())
@@ -171,17 +171,15 @@ impl Receiver {
     /// Receives signals until the stream ends.
     async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
         let path = format!("{STREAM_PATH}?process={}", self.process);
-        let response = self
-            .home
-            .send(HomeRequest::of_node("GET", path, Bytes::new()))
-            .await;
+        let request = Request::get(path).header(CONTENT_LENGTH, 0);
+        let response = self.home.send_own(request.body(Bytes::new())).await;
         if let Err(HomeError::Lost(_)) = &response {
             // Otherwise requests of clients would wait for this node.
             self.home.replace_silent_connection();
         }
         let response = response?;
-        if response.status != 200 {
-            let status = response.status;
+        if response.status() != StatusCode::OK {
+            let status = response.status().as_u16();
             return Err(format!("the home region has responded with status {status}").into());
         }
         self.home.set_stream_open(true);
@@ -189,7 +187,7 @@ impl Receiver {
         self.inbox.reset();
         let closed = |_closed| "the bus is closed";
         self.inbox.report_loss().map_err(closed)?;
-        let (mut body, mut unread) = (response.body, BytesMut::new());
+        let (mut body, mut unread) = (response.into_body(), BytesMut::new());
         while let Some(chunk) = timeout(SILENCE, body.next()).await? {
             unread.extend_from_slice(&chunk?);
             while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{LEVEL, NodeId};
-use ports::{FarNodeReport, Home as _, HomeRequest};
+use http::Request;
+use ports::FarNodeReport;
 use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval},
@@ -46,8 +47,8 @@ pub(crate) async fn report(home: Arc<HomeClient>, process: Uuid, version: &'stat
         };
         // All members are serialisable.
         let report = serde_json::to_vec(&report).unwrap_or_default();
-        let request = HomeRequest::of_node("POST", NODE_PATH.to_owned(), report.into());
-        if let Err(error) = home.send(request).await {
+        let request = Request::post(NODE_PATH).body(report.into());
+        if let Err(error) = home.send_own(request).await {
             let error = ports::error::one_line(&error);
             tracing::debug!(error, "cannot report this node to the home region");
         }

@@ -10,7 +10,7 @@ use application::{
     principal_limits::TooManyLogBytes,
 };
 use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
-use ports::{RepositoryError, ToldCause};
+use ports::{HomeError, RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
 use crate::{auth, body::BodyError};
@@ -29,6 +29,17 @@ pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
 impl From<RepositoryError> for ApiError {
     fn from(error: RepositoryError) -> Self {
         Self::new(store_problem(&error)).with_source(error)
+    }
+}
+
+/// The error of a request that may have changed something.
+impl From<HomeError> for ApiError {
+    fn from(error: HomeError) -> Self {
+        let code = match &error {
+            HomeError::Unreachable(_) => ProblemCode::HomeUnavailable,
+            HomeError::Lost(_) => ProblemCode::StoreUnavailable,
+        };
+        Self::new(code).with_source(error)
     }
 }
 

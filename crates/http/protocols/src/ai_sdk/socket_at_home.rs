@@ -4,9 +4,10 @@
 use bytes::{Bytes, BytesMut};
 use domain::ProblemCode;
 use futures::{StreamExt as _, TryStreamExt as _};
-use kit::problem::ApiError;
-use ports::{HomeError, HomeResponse};
-use regions::{FarNode, HomeCommand};
+use http::{Request, Response, StatusCode, header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE}, request::Builder};
+use kit::{problem::ApiError, sse::EVENT_STREAM};
+use ports::HomeBody;
+use regions::FarNode;
 use serde_json::Value;
 
 use super::{
@@ -15,6 +16,8 @@ use super::{
     request::ChatBody,
     socket_request::{Failure, SocketRequest},
 };
+
+use crate::X_USER_ID;
 
 /// The field of an event that has its data.
 const DATA: &[u8] = b"data: ";
@@ -33,38 +36,45 @@ impl SocketRequest {
         let body = serde_json::to_vec(&body);
         let body = body.map_err(|error| ApiError::new(ProblemCode::Internal).with_source(error))?;
         let path = format!("/ai-sdk/agents/{}/chat", chat.agent_id);
-        let command = self.command(chat, "POST", path, body.into());
-        self.relay(far, chat, command).await
+        let request = self.request(chat, Request::post(path), body.into());
+        self.relay(far, chat, request).await
     }
 
     /// Relays the stream of the open or newest turn of a chat.
     pub(super) async fn resume_home(&mut self, far: &FarNode, chat: &Chat) -> Result<(), Failure> {
-        let command = self.command(chat, "GET", chat_path(chat, "stream"), Bytes::new());
-        self.relay(far, chat, command).await
+        let request = Request::get(chat_path(chat, "stream"));
+        let request = request.header(CONTENT_LENGTH, 0);
+        let request = self.request(chat, request, Bytes::new());
+        self.relay(far, chat, request).await
     }
 
     /// Cancels the open turns of a chat.
     async fn stop_home(&self, far: &FarNode, chat: &Chat) -> Result<(), Failure> {
-        let command = self.command(chat, "POST", chat_path(chat, "stop"), Bytes::new());
-        far.send(&self.context.auth_context, command).await?;
+        let request = Request::post(chat_path(chat, "stop"));
+        let request = self.request(chat, request, Bytes::new());
+        far.send(&self.context.auth_context, request).await?;
         Ok(())
     }
 
-    fn command(&self, chat: &Chat, method: &'static str, path: String, body: Bytes) -> HomeCommand {
-        let mut headers = vec![("accept", "text/event-stream".to_owned())];
+    /// Adds the headers and the body of a request to the home region.
+    fn request(
+        &self,
+        chat: &Chat,
+        mut request: Builder,
+        body: Bytes,
+    ) -> http::Result<Request<Bytes>> {
+        request = request.header(ACCEPT, EVENT_STREAM);
         if !body.is_empty() {
-            headers.push(("content-type", "application/json".to_owned()));
+            request = request.header(CONTENT_TYPE, "application/json");
         }
-        let request_id = Some(self.request_id()).filter(|id| !id.is_empty());
-        headers.extend(request_id.map(|id| ("x-request-id", id)));
-        headers.extend(chat.user_id.clone().map(|user| ("x-user-id", user)));
-        HomeCommand {
-            method,
-            path,
-            headers,
-            body,
-            is_repeatable: method == "GET",
+        let request_id = self.request_id();
+        if !request_id.is_empty() {
+            request = request.header("x-request-id", request_id);
         }
+        if let Some(user) = &chat.user_id {
+            request = request.header(X_USER_ID.as_str(), user);
+        }
+        request.body(body)
     }
 
     /// Sends a request to the home region, and the parts of its response to the client.
@@ -72,14 +82,14 @@ impl SocketRequest {
         &mut self,
         far: &FarNode,
         chat: &Chat,
-        command: HomeCommand,
+        request: http::Result<Request<Bytes>>,
     ) -> Result<(), Failure> {
         let caller = self.context.auth_context.clone();
-        let mut response = far.send(&caller, command).await?;
+        let response = far.send(&caller, request).await?;
         let request_id = &self.id.clone();
-        match response.status {
-            200 => {}
-            204 => {
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NO_CONTENT => {
                 let none: ServerFrame<'_> = ServerFrame::NoActive { request_id };
                 return Ok(self.push(&none).await?);
             }
@@ -87,10 +97,10 @@ impl SocketRequest {
         }
         let start: ServerFrame<'_> = ServerFrame::Start { request_id };
         self.push(&start).await?;
-        let (mut unread, mut sequence) = (BytesMut::new(), 0);
+        let (mut body, mut unread, mut sequence) = (response.into_body(), BytesMut::new(), 0);
         loop {
             let chunk = tokio::select! {
-                chunk = response.body.next() => chunk,
+                chunk = body.next() => chunk,
                 () = self.stopped.cancelled() => return self.stop_home(far, chat).await,
             };
             let lost = || ApiError::new(ProblemCode::StoreUnavailable);
@@ -120,16 +130,13 @@ impl SocketRequest {
 }
 
 /// Returns the text with which the home region rejects a request.
-async fn rejection(response: HomeResponse) -> Failure {
-    let body = response.body.try_collect::<BytesMut>().await;
+async fn rejection(response: Response<HomeBody>) -> Failure {
+    let body = response.into_body().try_collect::<BytesMut>().await;
+    let unavailable = ApiError::new(ProblemCode::StoreUnavailable);
     match body.map(|body| String::from_utf8(body.to_vec())) {
         Ok(Ok(text)) if !text.is_empty() => Failure::RejectedAtHome(text),
-        Ok(_) => ApiError::new(ProblemCode::StoreUnavailable).into(),
-        Err(error @ (HomeError::Lost(_) | HomeError::Unreachable(_))) => {
-            ApiError::new(ProblemCode::StoreUnavailable)
-                .with_source(error)
-                .into()
-        }
+        Ok(_) => unavailable.into(),
+        Err(error) => unavailable.with_source(error).into(),
     }
 }
 

@@ -9,14 +9,13 @@ use async_trait::async_trait;
 use domain::{Seq, TenantId};
 use home_client::{FarProcess, HomeBus};
 use ports::{
-    EventLog, EventPage, EventQuery, Home as _, HomeError, LogBounds, LogHead, LoggedChange,
-    RepositoryError,
+    EventLog, EventPage, EventQuery, HomeError, LogBounds, LogHead, LoggedChange, RepositoryError,
 };
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use crate::peer::{Client, Peer, write};
+use crate::peer::{Client, Peer};
 
 /// The time after which a node counts as frozen: that of a request of the far node itself, and that of
 /// the first attempt to connect.
@@ -25,7 +24,7 @@ const NOTICED: Duration = Duration::from_secs(7);
 #[tokio::test]
 async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
     let peer = Peer::start(&[]).await;
-    let client = Client::of(peer.address);
+    let client = Arc::new(Client::of(peer.address));
     let stop = CancellationToken::new();
     let process = FarProcess {
         id: Uuid::nil(),
@@ -40,14 +39,14 @@ async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
         &TaskTracker::new(),
         &stop,
     );
-    client.home.send(write(false)).await.expect("a response");
+    client.write(false).await.expect("a response");
     peer.freeze();
     let began = Instant::now();
-    let home = Arc::clone(&client.home);
+    let sender = Arc::clone(&client);
     let mut waiting = JoinSet::new();
-    waiting.spawn(async move { home.send(write(false)).await });
+    waiting.spawn(async move { sender.write(false).await });
     loop {
-        let sent = timeout(Duration::from_secs(1), client.home.send(write(false)));
+        let sent = timeout(Duration::from_secs(1), client.write(false));
         if let Ok(Err(HomeError::Unreachable(_))) = sent.await {
             break;
         }

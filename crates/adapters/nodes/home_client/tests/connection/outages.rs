@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ports::{Home as _, HomeError};
+use ports::HomeError;
 
 use crate::{
     log::Log,
-    peer::{Client, Peer, write},
+    peer::{Client, Peer},
 };
 
 /// The time for which a request waits for a connection that is being opened, and a tolerance.
@@ -19,7 +19,7 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 
 async fn refused(client: &Client) -> Duration {
     let began = Instant::now();
-    let refused = client.home.send(write(true)).await;
+    let refused = client.write(true).await;
     assert!(matches!(refused, Err(HomeError::Unreachable(_))));
     began.elapsed()
 }
@@ -28,10 +28,7 @@ async fn refused(client: &Client) -> Duration {
 async fn stop(peer: Peer, client: &Client) -> SocketAddr {
     let address = peer.address;
     drop(peer);
-    while !matches!(
-        client.home.send(write(false)).await,
-        Err(HomeError::Unreachable(_))
-    ) {
+    while !matches!(client.write(false).await, Err(HomeError::Unreachable(_))) {
         tokio::task::yield_now().await;
     }
     address
@@ -41,7 +38,7 @@ async fn stop(peer: Peer, client: &Client) -> SocketAddr {
 async fn requests_are_rejected_at_once_while_nothing_listens() {
     let peer = Peer::start(&[]).await;
     let client = Client::of(peer.address);
-    client.home.send(write(false)).await.expect("a response");
+    client.write(false).await.expect("a response");
     let address = stop(peer, &client).await;
     for _ in 0..20 {
         let took = refused(&client).await;
@@ -49,7 +46,7 @@ async fn requests_are_rejected_at_once_while_nothing_listens() {
     }
     let _peer = Peer::start_at(address, &[]).await;
     let began = Instant::now();
-    while client.home.send(write(false)).await.is_err() {
+    while client.write(false).await.is_err() {
         assert!(began.elapsed() < Duration::from_secs(5), "no connection");
         tokio::task::yield_now().await;
     }
@@ -73,7 +70,7 @@ async fn an_outage_and_its_end_are_logged_once() {
     let _capture = log.capture();
     let peer = Peer::start(&[]).await;
     let client = Client::of(peer.address);
-    client.home.send(write(false)).await.expect("a response");
+    client.write(false).await.expect("a response");
     assert_eq!(log.lines("WARN"), Vec::<String>::new());
     let address = stop(peer, &client).await;
     // Several attempts to connect.
@@ -83,7 +80,7 @@ async fn an_outage_and_its_end_are_logged_once() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let _peer = Peer::start_at(address, &[]).await;
-    while client.home.send(write(false)).await.is_err() {
+    while client.write(false).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let warnings = log.lines("WARN");

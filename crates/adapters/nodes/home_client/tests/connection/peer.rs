@@ -14,7 +14,8 @@ use std::{
 use bytes::Bytes;
 use domain::{RegionKey, Timestamp};
 use home_client::{HomeAddress, HomeClient, Signer};
-use ports::{Clock, HomeRequest, IdSource};
+use http::{Request, Response};
+use ports::{Clock, Forwarding, Home as _, HomeBody, HomeError, IdSource};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -309,24 +310,33 @@ impl IdSource for SameId {
     }
 }
 
-/// A request of the node itself.
-pub(crate) fn own() -> HomeRequest {
-    HomeRequest {
-        path: "/region/signals".to_owned(),
-        ..write(false)
+impl Client {
+    /// Sends a write, which may be sent twice if it is repeatable.
+    pub(crate) async fn write(&self, is_repeatable: bool) -> Result<u16, HomeError> {
+        let sent = self.begin_write(is_repeatable).await;
+        sent.map(|response| response.status().as_u16())
+    }
+
+    /// Sends a write, and returns its response with a body that is not read.
+    pub(crate) async fn begin_write(
+        &self,
+        is_repeatable: bool,
+    ) -> Result<Response<HomeBody>, HomeError> {
+        let forwarding = Forwarding {
+            is_repeatable,
+            ..Forwarding::default()
+        };
+        self.home.send(post("/api/agents"), forwarding).await
+    }
+
+    /// Sends a request of the node itself.
+    pub(crate) async fn send_own(&self) -> Result<Response<HomeBody>, HomeError> {
+        let request = post("/region/signals");
+        self.home.send(request, Forwarding::default()).await
     }
 }
 
-/// A write, which may be sent twice if it is repeatable.
-pub(crate) fn write(is_repeatable: bool) -> HomeRequest {
-    let body = Bytes::from_static(b"{}");
-    HomeRequest {
-        method: "POST".to_owned(),
-        path: "/api/agents".to_owned(),
-        headers: vec![("content-length".to_owned(), "2".into())],
-        body,
-        caller: None,
-        client_address: None,
-        is_repeatable,
-    }
+fn post(path: &str) -> Request<Bytes> {
+    let request = Request::post(path).body(Bytes::from_static(b"{}"));
+    request.expect("a request")
 }

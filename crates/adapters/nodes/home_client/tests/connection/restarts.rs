@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use ports::{Home as _, HomeError};
+use ports::HomeError;
 use tokio::time::sleep;
 
-use crate::peer::{Client, Peer, Reaction, write};
+use crate::peer::{Client, Peer, Reaction};
 
 /// Sends a write to a server with these reactions. Returns whether there was a response, and the
 /// number of requests that the server has received.
 async fn send(is_repeatable: bool, reactions: &[Reaction]) -> (Result<u16, HomeError>, usize) {
     let peer = Peer::start(reactions).await;
     let client = Client::of(peer.address);
-    let response = client.home.send(write(is_repeatable)).await;
-    (response.map(|response| response.status), peer.received())
+    let response = client.write(is_repeatable).await;
+    (response, peer.received())
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_repeatable_request_waits_for_a_node_that_restarts() {
         sleep(Duration::from_millis(300)).await;
         Peer::start_at(address, &[]).await
     };
-    let (response, peer) = tokio::join!(client.home.send(write(true)), restart);
-    assert_eq!(response.expect("a response").status, 200);
+    let (response, peer) = tokio::join!(client.write(true), restart);
+    assert_eq!(response.expect("a response"), 200);
     assert_eq!(peer.received(), 1);
 }
