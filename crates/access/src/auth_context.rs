@@ -1,8 +1,8 @@
 //! The result of authentication.
 
 use domain::{
-    Credential, CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder,
-    SecretDigest, Ticket, Timestamp,
+    CallerClaims, Credential, CredentialId, CredentialSource, LimitOverrides, Principal,
+    QuotaHolder, SecretDigest, Timestamp,
 };
 use ports::{BoxError, RepositoryError};
 
@@ -70,9 +70,9 @@ impl AuthContext {
         }
     }
 
-    /// Returns the same access in the form of a ticket, which can be sent and stored.
-    pub fn to_ticket(&self) -> Ticket {
-        Ticket {
+    /// Returns the same access in a form that can be sent and stored.
+    pub fn to_claims(&self) -> CallerClaims {
+        CallerClaims {
             principal: self.principal.clone(),
             credential: self.credential.clone(),
             allowed_origins: self.allowed_origins.clone(),

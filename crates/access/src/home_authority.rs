@@ -178,7 +178,7 @@ impl HomeAuthority {
         &self,
         caller: &AuthContext,
     ) -> Result<CredentialStatus, AccessError> {
-        let caller = Box::new(caller.to_ticket());
+        let caller = Box::new(caller.to_claims());
         Ok(match self.ask(&AccessQuestion::Caller { caller }).await? {
             AccessAnswer::Valid { caller } => CredentialStatus::Valid {
                 ends_at: caller.credential_ends_at,

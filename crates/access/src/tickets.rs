@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use domain::{FaultCode, InputFault, Principal, Scope, Scopes, Ticket, TicketText, ticket};
+use domain::{CallerClaims, FaultCode, InputFault, Principal, Scope, Scopes, TicketText, ticket};
 use ports::{IdSource, RepositoryError, TicketRepository};
 
 use crate::{AccessError, AuthContext, Authenticator, HomeAuthority};
@@ -74,16 +74,16 @@ impl Tickets {
         let mut random = [0; 32];
         self.ids.fill_random(&mut random);
         let text = TicketText::mint(&random);
-        let ticket = Ticket {
+        let claims = CallerClaims {
             principal: Principal {
                 scopes,
                 ..caller.principal.clone()
             },
             origin: origin.map(ToOwned::to_owned),
-            ..caller.to_ticket()
+            ..caller.to_claims()
         };
         let (digest, life) = (text.digest(), ticket::LIFE);
-        self.repository.insert(&digest, &ticket, life).await?;
+        self.repository.insert(&digest, &claims, life).await?;
         Ok(IssuedTicket {
             text,
             expires_in: ticket::LIFE.as_secs(),
@@ -106,12 +106,12 @@ impl Tickets {
         let digest = text.digest();
         // Read first: a guessed ticket must cause no write, and a client that may not use a ticket
         // must not use it up.
-        let ticket = self.repository.find(&digest).await?;
-        let ticket = ticket.ok_or_else(invalid)?;
-        if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
+        let claims = self.repository.find(&digest).await?;
+        let claims = claims.ok_or_else(invalid)?;
+        if claims.origin.is_some() && claims.origin.as_deref() != origin {
             return Err(invalid());
         }
-        let checked = self.authenticator.check_caller(ticket.into()).await;
+        let checked = self.authenticator.check_caller(claims.into()).await;
         let auth_context = checked.map_err(|error| match error {
             AccessError::Invalid | AccessError::Expired => invalid(),
             other => other,
@@ -139,15 +139,15 @@ fn check(caller: &Principal, scopes: &Scopes) -> Result<(), TicketError> {
     Err(TicketError::MissingScopes(missing))
 }
 
-impl From<Ticket> for AuthContext {
-    fn from(ticket: Ticket) -> Self {
+impl From<CallerClaims> for AuthContext {
+    fn from(claims: CallerClaims) -> Self {
         Self {
-            principal: ticket.principal,
-            credential: ticket.credential,
-            source: ticket.source,
-            allowed_origins: ticket.allowed_origins,
-            limits: ticket.limits,
-            ends_at: ticket.credential_ends_at,
+            principal: claims.principal,
+            credential: claims.credential,
+            source: claims.source,
+            allowed_origins: claims.allowed_origins,
+            limits: claims.limits,
+            ends_at: claims.credential_ends_at,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Ticket};
+use domain::{CallerClaims, CredentialSource, LimitOverrides, Principal, PrincipalId, Scope};
 use ports::RepositoryError;
 use tokio::task::JoinSet;
 
@@ -12,20 +12,20 @@ use crate::{Store, fixture, results::ResultExt as _};
 const LONG: Duration = Duration::from_hours(1);
 
 /// Stores a numbered ticket that expires after `life`.
-async fn insert(storage: &Store, number: u8, ticket: &Ticket, life: Duration) {
+async fn insert(storage: &Store, number: u8, ticket: &CallerClaims, life: Duration) {
     let digest = fixture::digest(number);
     let result = storage.tickets.insert(&digest, ticket, life).await;
     result.success();
 }
 
 /// Redeems a numbered ticket.
-async fn redeem(storage: &Store, number: u8) -> Option<Ticket> {
+async fn redeem(storage: &Store, number: u8) -> Option<CallerClaims> {
     let digest = fixture::digest(number);
     storage.tickets.redeem(&digest).await.success()
 }
 
 /// Finds a numbered ticket.
-async fn find(storage: &Store, number: u8) -> Option<Ticket> {
+async fn find(storage: &Store, number: u8) -> Option<CallerClaims> {
     let digest = fixture::digest(number);
     storage.tickets.find(&digest).await.success()
 }
@@ -46,7 +46,7 @@ pub async fn finding_a_ticket_does_not_redeem_it(storage: &Store) {
 /// `redeem` returns what `insert` stored.
 pub async fn redeemed_tickets_are_returned_unchanged(storage: &Store) {
     let full = fixture::ticket(1);
-    let bare = Ticket {
+    let bare = CallerClaims {
         principal: Principal {
             tenant: fixture::tenant(),
             id: PrincipalId::new("main~ada \u{1f980} 'quoted' \\\\"),
@@ -60,7 +60,7 @@ pub async fn redeemed_tickets_are_returned_unchanged(storage: &Store) {
         credential_ends_at: None,
         origin: None,
     };
-    let of_token = Ticket {
+    let of_token = CallerClaims {
         source: CredentialSource::OwnToken {
             id: fixture::token(1),
             client: fixture::client_id(1),

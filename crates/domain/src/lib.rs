@@ -11,6 +11,7 @@ pub mod admission;
 pub mod agent;
 pub mod allowed_origin;
 pub mod base62;
+pub mod caller_claims;
 pub mod chat;
 pub mod config;
 pub mod conversation;
@@ -58,6 +59,7 @@ pub mod unknown_members;
 pub mod web_address;
 
 pub use agent::{Agent, AgentDraft};
+pub use caller_claims::CallerClaims;
 pub use chat::ChatReply;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{

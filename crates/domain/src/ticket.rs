@@ -2,12 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    CredentialId, CredentialSource, LimitOverrides, Principal, SecretDigest, Timestamp, base62,
-};
+use crate::{CallerClaims, SecretDigest, base62};
 
 /// The time for which a ticket is valid.
 pub const LIFE: Duration = Duration::from_secs(30);
@@ -15,28 +12,8 @@ pub const LIFE: Duration = Duration::from_secs(30);
 const PREFIX: &str = "agt_";
 const DIGITS: usize = 43;
 
-/// The principal that a ticket authenticates, and the conditions of its use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Ticket {
-    /// The principal that requested the ticket, with the scopes of the ticket.
-    pub principal: Principal,
-    /// The credential of this service with which the ticket was requested; `None` for users of
-    /// external issuers.
-    pub credential: Option<CredentialId>,
-    /// The only browser origins that may use that credential; empty for any.
-    pub allowed_origins: Vec<String>,
-    /// The credential's own rate limits.
-    pub limits: LimitOverrides,
-    /// The credential that keeps the ticket's connection open.
-    // The stored name is older than the field's.
-    #[serde(rename = "standing")]
-    pub source: CredentialSource,
-    /// The expiry of the secret or token with which the ticket was requested, if it expires.
-    pub credential_ends_at: Option<Timestamp>,
-    /// The origin of the page that requested the ticket; `None` if it was not requested by a page.
-    pub origin: Option<String>,
-}
+/// What a store keeps of a ticket: the claims of the caller that requested it.
+pub type Ticket = CallerClaims;
 
 /// The error for a text that is not a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

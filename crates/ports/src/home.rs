@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::Ticket;
+use domain::CallerClaims;
 use futures::{future::BoxFuture, stream::BoxStream};
 use http::{Request, Response};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub type HomeBody = BoxStream<'static, Result<Bytes, HomeError>>;
 #[derive(Debug, Clone, Default)]
 pub struct Forwarding {
     /// The authenticated caller; `None` if the request carries its own credential, or none.
-    pub caller: Option<Ticket>,
+    pub caller: Option<CallerClaims>,
     /// The address of the client, if known.
     pub client_address: Option<IpAddr>,
     /// True if the request has no other effect when it is sent twice.

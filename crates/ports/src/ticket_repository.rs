@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{SecretDigest, Ticket};
+use domain::{CallerClaims, SecretDigest};
 
 use crate::RepositoryError;
 
@@ -11,20 +11,20 @@ use crate::RepositoryError;
 /// expired tickets that were not redeemed.
 #[async_trait]
 pub trait TicketRepository: Send + Sync {
-    /// Stores a new ticket, which expires after `life` by the store's clock. MUST return `Conflict`
+    /// Stores a new ticket with the claims of its caller. It expires after `life` by the store's clock. MUST return `Conflict`
     /// if the digest exists.
     async fn insert(
         &self,
         digest: &SecretDigest,
-        ticket: &Ticket,
+        claims: &CallerClaims,
         life: Duration,
     ) -> Result<(), RepositoryError>;
 
     /// Finds a ticket without changing it. MUST NOT write, because unauthenticated clients can
     /// cause the call. MUST return what `redeem` would return.
-    async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError>;
+    async fn find(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError>;
 
     /// Redeems a ticket. MUST return it to at most one caller, also if several processes redeem it
     /// at the same time. MUST return `None` once it has expired.
-    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError>;
+    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError>;
 }

@@ -1,6 +1,6 @@
 //! The questions of far regions about access, and the answers of the home region.
 
-use domain::Ticket;
+use domain::CallerClaims;
 use serde::{Deserialize, Serialize};
 
 /// A question about access.
@@ -22,7 +22,7 @@ pub enum AccessQuestion {
     /// Asks if the credential of a caller is still valid.
     Caller {
         /// The caller.
-        caller: Box<Ticket>,
+        caller: Box<CallerClaims>,
     },
 }
 
@@ -33,7 +33,7 @@ pub enum AccessAnswer {
     /// The credential is valid.
     Valid {
         /// The caller.
-        caller: Box<Ticket>,
+        caller: Box<CallerClaims>,
     },
     /// It is unknown or revoked.
     Invalid,

@@ -11,8 +11,8 @@ use access::{
 };
 use async_trait::async_trait;
 use domain::{
-    CredentialKind, CredentialSource, FaultCode, LimitOverrides, Principal, Scope, SecretDigest,
-    Ticket, Timestamp,
+    CallerClaims, CredentialKind, CredentialSource, FaultCode, LimitOverrides, Principal, Scope,
+    SecretDigest, Timestamp,
 };
 use ports::{Clock as _, RepositoryError, TicketRepository};
 
@@ -133,18 +133,18 @@ impl TicketRepository for Lives {
     async fn insert(
         &self,
         _: &SecretDigest,
-        _: &Ticket,
+        _: &CallerClaims,
         life: Duration,
     ) -> Result<(), RepositoryError> {
         self.0.lock().expect("no panic").push(life);
         Ok(())
     }
 
-    async fn find(&self, _: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+    async fn find(&self, _: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
         Ok(None)
     }
 
-    async fn redeem(&self, _: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+    async fn redeem(&self, _: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
         Ok(None)
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{RegionKey, RegionName};
-use crate::{Ticket, Timestamp};
+use crate::{CallerClaims, Timestamp};
 
 /// The head of a forwarded request. Method, URL and body belong to it, so that a signature is valid
 /// for one request only.
@@ -27,7 +27,7 @@ pub struct ForwardedRequest {
     pub client_address: Option<IpAddr>,
     /// The authenticated caller; `None` if the request carries its own credential, or none.
     #[serde(default)]
-    pub caller: Option<Ticket>,
+    pub caller: Option<CallerClaims>,
     /// The digest of the body, as [`body_digest`] returns it.
     pub body_digest: String,
 }

@@ -36,7 +36,7 @@ pub(super) async fn answer(
     };
     let answer = match checked {
         Ok(caller) => AccessAnswer::Valid {
-            caller: Box::new(caller.to_ticket()),
+            caller: Box::new(caller.to_claims()),
         },
         Err(AccessError::Invalid | AccessError::InvalidTicket) => AccessAnswer::Invalid,
         Err(AccessError::Expired) => AccessAnswer::Expired,

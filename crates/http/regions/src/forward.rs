@@ -12,7 +12,7 @@ use actix_web::{
     },
 };
 use bytes::Bytes;
-use domain::{ProblemCode, Seq, Ticket};
+use domain::{CallerClaims, ProblemCode, Seq};
 use futures::StreamExt as _;
 use http::Response;
 use kit::{
@@ -51,9 +51,9 @@ pub(super) async fn forward(
         None => None,
     };
     let forwarding = Forwarding {
-        caller: caller.as_ref().map(|caller| Ticket {
+        caller: caller.as_ref().map(|caller| CallerClaims {
             origin,
-            ..caller.to_ticket()
+            ..caller.to_claims()
         }),
         client_address: client_address(far, request),
         is_repeatable: is_repeatable(operation, request),

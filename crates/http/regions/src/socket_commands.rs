@@ -108,7 +108,7 @@ impl FarNode {
         let request = request?;
         let has_key = request.headers().contains_key(IDEMPOTENCY_KEY);
         let forwarding = Forwarding {
-            caller: Some(caller.to_ticket()),
+            caller: Some(caller.to_claims()),
             client_address: None,
             is_repeatable: request.method() == Method::GET || has_key,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, dev::ServiceRequest};
-use domain::{ForwardedRequest, ProblemCode, Ticket, region::REGION_CHALLENGE};
+use domain::{CallerClaims, ForwardedRequest, ProblemCode, region::REGION_CHALLENGE};
 
 use super::authenticate::with_challenge;
 use crate::{problem::ApiError, region::X_REGION_REQUEST, state::HttpState};
@@ -57,7 +57,7 @@ pub fn is_forwarded(request: &HttpRequest) -> bool {
 }
 
 /// Returns the caller of a request that a far region has authenticated.
-pub fn forwarded_caller(request: &HttpRequest) -> Option<Ticket> {
+pub fn forwarded_caller(request: &HttpRequest) -> Option<CallerClaims> {
     let extensions = request.extensions();
     let forwarded = extensions.get::<Arc<ForwardedRequest>>()?;
     forwarded.caller.clone()
