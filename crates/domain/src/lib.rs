@@ -87,7 +87,7 @@ pub use principal::{Principal, PrincipalId, Stamp};
 pub use problem::Problem;
 pub use problem_code::ProblemCode;
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
-pub use region::{ForwardedRequest, RegionKey, RegionName};
+pub use region::{ForwardedRequest, RegionEntry, RegionKey, RegionName};
 pub use rule::Rule;
 pub use rule_test::{RuleOutcome, RuleReplySource, RuleResult, RuleTest};
 pub use scope::{Scope, Scopes};

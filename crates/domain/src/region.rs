@@ -57,6 +57,22 @@ impl fmt::Display for RegionName {
     }
 }
 
+/// A region of the service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RegionEntry {
+    /// The name; absent for a home region without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub name: Option<RegionName>,
+    /// The base URL for clients.
+    #[cfg_attr(feature = "schema", schema(example = "https://eu.agents.example.org"))]
+    pub url: String,
+    /// True for the region of the primary database, where writes are decided.
+    pub is_home: bool,
+}
+
 /// The secret with which a far region signs its requests. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RegionKey(Arc<[u8]>);

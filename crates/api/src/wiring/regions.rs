@@ -5,11 +5,9 @@ use std::sync::Arc;
 use ::regions::{FarNode, HomeRegion, RegionEntry, RegionRole, Regions};
 use anyhow::{Context as _, Result};
 use application::{LogPositions, cache::Caches, node::Node};
-use home_client::{
-    FarProcess, FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
-};
-use kit::auth::TrustedProxies;
-use kit::region::{FarRegions, OwnRegion};
+use domain::RegionEntry;
+use home_client::{FarProcess, FarStreams, HomeAddress, HomeBus, HomeClient, Signer};
+use kit::{auth::TrustedProxies, region::{FarRegions, OwnRegion}};
 use parking_lot::RwLock;
 use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -68,8 +66,8 @@ impl Peers {
                 store: store_id,
             };
             tracing::info!(node = %process.id, "node of a far region started");
-            let known = Arc::clone(&listing);
-            let bus = home_bus(home, storage, &process, known, tasks, stop);
+            let (events, regions) = (Arc::clone(&storage.events), Arc::clone(&listing));
+            let bus = HomeBus::start(home, events, &process, regions, tasks, stop);
             NodeLinks::in_far_region(Arc::new(bus), &settings.bus, store_id)?
         } else {
             NodeLinks::start(&settings.bus, store, &*ids, tasks, stop).await?
@@ -153,45 +151,12 @@ pub(super) fn regions(parts: &Parts<'_>, node: &Arc<Node>) -> Regions {
 
 /// Builds the streams to the nodes of far regions.
 fn far_streams(parts: &Parts<'_>) -> FarStreams {
-    let regions = parts.peers.listing.read();
-    let regions = regions.iter().filter_map(|region| {
-        Some(ReportedRegion {
-            name: region.name.clone()?,
-            url: region.url.clone(),
-            is_home: region.is_home,
-        })
-    });
     FarStreams::new(
         Arc::clone(&parts.peers.links.bus),
         Arc::clone(&parts.storage.credentials),
-        regions.collect(),
+        parts.peers.listing.read().clone(),
         parts.peers.store_id,
     )
-}
-
-/// Starts the event bus of a far node, which updates the list of regions from the reports of the
-/// home region.
-fn home_bus(
-    home: &Arc<HomeClient>,
-    storage: &Storage,
-    process: &FarProcess,
-    listing: Arc<RwLock<Vec<RegionEntry>>>,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> HomeBus {
-    let on_report = move |report: HomeReport| {
-        let entries = report.regions.into_iter().map(|region| RegionEntry {
-            name: Some(region.name),
-            url: region.url,
-            is_home: region.is_home,
-        });
-        let entries: Vec<_> = entries.collect();
-        if !entries.is_empty() {
-            *listing.write() = entries;
-        }
-    };
-    let events = Arc::clone(&storage.events);
-    HomeBus::start(home, events, process, Box::new(on_report), tasks, stop)
 }
 
 /// Returns the regions that the settings name.

@@ -7,10 +7,7 @@ use actix_web::{
     Error, HttpMessage as _, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::{
-        StatusCode,
-        header::{HeaderName, HeaderValue},
-    },
+    http::{StatusCode, header::HeaderValue},
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
@@ -59,18 +56,16 @@ async fn serve_far(
     let Some(operation) = operation_of(&request, state) else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
-    if caller_of(&request).is_none() {
+    let is_authenticated = caller_of(&request).is_some();
+    match operation.served {
         // Clients of the authorization server authenticate in the body.
-        if operation.access == Access::Public && operation.served == Served::Home {
+        Served::Home if is_authenticated || operation.access == Access::Public => {
             return Ok(forward_request(state, far, operation, request).await);
         }
-        return Ok(next.call(request).await?.map_into_boxed_body());
-    }
-    if operation.served == Served::Home {
-        return Ok(forward_request(state, far, operation, request).await);
-    }
-    if operation.served == Served::Here {
-        return Ok(next.call(request).await?.map_into_boxed_body());
+        Served::Replica if is_authenticated => {}
+        Served::Home | Served::Here | Served::Replica => {
+            return Ok(next.call(request).await?.map_into_boxed_body());
+        }
     }
     let requested = match requested_position(operation, &request) {
         Ok(requested) => requested,
@@ -80,7 +75,7 @@ async fn serve_far(
         count_read("home");
         return Ok(answered_at_home(operation, request, response));
     }
-    let response = next.call(request).await?.map_into_boxed_body();
+    let mut response = next.call(request).await?.map_into_boxed_body();
     let is_cancelled = is_store_unavailable(&response);
     if is_cancelled || response.status() == StatusCode::NOT_FOUND {
         // The replica may not have it yet, or has cancelled the query to replay a change.
@@ -93,11 +88,9 @@ async fn serve_far(
         return Ok(ServiceResponse::new(request, into_response(forwarded)));
     }
     count_read("replica");
-    Ok(with_header(
-        response,
-        X_SERVED_BY,
-        HeaderValue::from_static("replica"),
-    ))
+    let headers = response.headers_mut();
+    headers.insert(X_SERVED_BY, HeaderValue::from_static("replica"));
+    Ok(response)
 }
 
 /// Answers a read at home if the replica cannot be read, or has not reached the position that the read
@@ -210,15 +203,6 @@ fn requested_position(
         _ => None,
     };
     Ok(position.max(read_after))
-}
-
-fn with_header(
-    mut response: ServiceResponse,
-    name: HeaderName,
-    value: HeaderValue,
-) -> ServiceResponse {
-    response.headers_mut().insert(name, value);
-    response
 }
 
 /// Takes the body, which is in memory.

@@ -26,7 +26,6 @@ use kit::operations::{Access::AnyCredential, Served::Here};
 pub use endpoints::configure_endpoints;
 pub use far_node::FarNode;
 pub use layer::serve_by_region;
-pub use list::RegionEntry;
 pub use state::{HomeRegion, RegionRole, Regions};
 
 kit::operations! {

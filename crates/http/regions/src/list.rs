@@ -1,12 +1,9 @@
 //! `GET /api/regions`.
 
 use actix_web::{HttpResponse, web::Data};
-use domain::RegionName;
-use kit::{
-    auth::{AnyCredential, Authorized},
-    state::HttpState,
-};
-use serde::{Deserialize, Serialize};
+use domain::{RegionEntry, RegionName};
+use kit::{auth::{AnyCredential, Authorized}, state::HttpState};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Regions;
@@ -19,21 +16,6 @@ pub struct RegionListing {
     #[schema(value_type = Option<String>, nullable = false)]
     region: Option<RegionName>,
     data: Vec<RegionEntry>,
-}
-
-/// A region of the service.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RegionEntry {
-    /// The name; absent for a home region without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, nullable = false)]
-    pub name: Option<RegionName>,
-    /// The base URL for clients.
-    #[schema(example = "https://eu.agents.example.org")]
-    pub url: String,
-    /// True for the region of the primary database, where writes are decided.
-    pub is_home: bool,
 }
 
 /// List the regions of the service.

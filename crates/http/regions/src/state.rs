@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use application::node::Node;
+use domain::RegionEntry;
 use parking_lot::RwLock;
 use ports::FarNodes;
 
-use super::{FarNode, list::RegionEntry};
+use super::FarNode;
 
 /// The regions, as this process knows them.
 pub struct Regions {

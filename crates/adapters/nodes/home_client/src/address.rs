@@ -11,10 +11,8 @@ pub struct HomeAddress {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_tls: bool,
-    /// The scheme and authority, with which the URL of a request begins.
-    pub(crate) origin: String,
-    /// The path of the base URL, without a slash at the end.
-    pub(crate) base_path: String,
+    /// The beginning of the URL of a request, without a slash at the end.
+    pub(crate) base_url: String,
 }
 
 impl HomeAddress {
@@ -42,8 +40,7 @@ impl HomeAddress {
             },
             port: url.port_or_known_default()?,
             is_tls,
-            origin: url.origin().ascii_serialization(),
-            base_path: url.path().trim_end_matches('/').to_owned(),
+            base_url: url.origin().ascii_serialization() + url.path().trim_end_matches('/'),
         })
     }
 }
@@ -64,11 +61,10 @@ mod tests {
     fn addresses_without_tls_are_accepted_at_loopback_only() {
         let address = HomeAddress::parse("https://agents.example.org/base/").unwrap();
         assert_eq!((address.port, address.is_tls), (443, true));
-        assert_eq!(address.origin, "https://agents.example.org");
-        assert_eq!(address.base_path, "/base");
+        assert_eq!(address.base_url, "https://agents.example.org/base");
         let address = HomeAddress::parse("http://[::1]:8080").unwrap();
         assert_eq!((address.host.as_str(), address.port), ("::1", 8080));
-        assert_eq!(address.base_path, "");
+        assert_eq!(address.base_url, "http://[::1]:8080");
         assert!(HomeAddress::parse("http://127.0.0.1:8080").is_some());
         for bad in [
             "http://agents.example.org",

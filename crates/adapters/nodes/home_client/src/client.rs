@@ -1,20 +1,15 @@
 //! The implementation of the port.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::{ForwardedRequest, RegionKey, RegionName, region::body_digest};
-use http::{HeaderName, HeaderValue, Request, Response, Uri};
-use http_body_util::Full;
+use http::{Request, Response};
 use parking_lot::RwLock;
-use ports::{Clock, Forwarding, Home, HomeBody, HomeError, HomeStatus, IdSource};
+use ports::{Forwarding, Home, HomeBody, HomeError, HomeStatus};
 use tokio::{
     sync::watch,
     time::{Instant, timeout, timeout_at},
@@ -26,6 +21,7 @@ use crate::{
     attempt::Attempt,
     connection::{ConnectionState, Connector, Replacement},
     dialer::OpenConnection,
+    signer::Signer,
 };
 
 /// The time for which a request waits for a connection that is being opened.
@@ -35,43 +31,9 @@ const OWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// The start of the paths of such requests.
 const OWN_PATHS: &str = "/region/";
 
-/// The identity of a region, with which it signs its requests.
-pub struct Signer {
-    /// The name of the region.
-    pub region: RegionName,
-    /// The key of the region.
-    pub key: RegionKey,
-    /// The time of signing.
-    pub clock: Arc<dyn Clock>,
-    /// The ids of requests.
-    pub ids: Arc<dyn IdSource>,
-}
-
-impl Signer {
-    fn sign(&self, request: &Request<Bytes>, forwarding: &Forwarding) -> String {
-        let head = ForwardedRequest {
-            region: self.region.clone(),
-            sent_at: self.clock.now(),
-            id: self.ids.next_id(),
-            client_address: forwarding.client_address,
-            caller: forwarding.caller.clone(),
-            body_digest: body_digest(request.body()),
-        };
-        head.sign(
-            &self.key,
-            request.method().as_str(),
-            path_and_query(request),
-        )
-    }
-}
-
-/// The header with the signed head of a request.
-const SIGNATURE: HeaderName = HeaderName::from_static("x-region-request");
-
 /// The home region of this process.
 pub struct HomeClient {
-    origin: String,
-    base_path: String,
+    base_url: String,
     signer: Signer,
     connection: watch::Receiver<ConnectionState>,
     round_trip: watch::Receiver<Duration>,
@@ -99,14 +61,13 @@ impl HomeClient {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<Self, rustls::Error> {
-        let (origin, base_path) = (address.origin.clone(), address.base_path.clone());
+        let base_url = address.base_url.clone();
         let connector = Connector::new(address, tasks.clone())?;
         let (connection, replacement) = (connector.state(), connector.replacement());
         let round_trip = connector.round_trip();
         tasks.spawn(stop.clone().run_until_cancelled_owned(connector.run()));
         Ok(Self {
-            origin,
-            base_path,
+            base_url,
             signer,
             connection,
             round_trip,
@@ -188,25 +149,6 @@ impl HomeClient {
         drop(decided);
         found.ok_or_else(|| HomeError::Unreachable("there is no connection".into()))
     }
-
-    /// Returns a request as it is sent.
-    fn signed(
-        &self,
-        request: &Request<Bytes>,
-        forwarding: &Forwarding,
-    ) -> Result<Request<Full<Bytes>>, http::Error> {
-        let url = format!(
-            "{}{}{}",
-            self.origin,
-            self.base_path,
-            path_and_query(request)
-        );
-        let signature = HeaderValue::try_from(self.signer.sign(request, forwarding))?;
-        let mut signed = request.clone().map(Full::new);
-        *signed.uri_mut() = Uri::try_from(url)?;
-        signed.headers_mut().insert(SIGNATURE, signature);
-        Ok(signed)
-    }
 }
 
 impl HomeClient {
@@ -274,7 +216,7 @@ impl HomeClient {
             // The semaphore is never closed.
             stream.map_err(full)?.ok()
         };
-        let signed = self.signed(request, forwarding)?;
+        let signed = self.signer.signed(request, forwarding, &self.base_url)?;
         let sent = open.sender.try_send_request(signed).await;
         Ok(Attempt::of(sent, stream))
     }
@@ -294,11 +236,6 @@ impl HomeClient {
 /// Returns true for a request of this node itself, as opposed to one of a client.
 fn is_own(request: &Request<Bytes>) -> bool {
     request.uri().path().starts_with(OWN_PATHS)
-}
-
-/// Returns the path and the query, which are signed.
-fn path_and_query(request: &Request<Bytes>) -> &str {
-    request.uri().path_and_query().map_or("/", |it| it.as_str())
 }
 
 /// Counts a request of a client.

@@ -172,10 +172,7 @@ impl Dialer {
 
     /// Returns the request that shows that a connection is served.
     fn probe(&self) -> Result<Request<Full<Bytes>>, http::Error> {
-        let HomeAddress {
-            origin, base_path, ..
-        } = &self.address;
-        let url = format!("{origin}{base_path}/livez");
+        let url = format!("{}/livez", self.address.base_url);
         Request::get(url).body(Full::default())
     }
 }

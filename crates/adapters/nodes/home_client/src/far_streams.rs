@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use domain::RegionEntry;
 use futures::{
     StreamExt as _,
     future::BoxFuture,
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     connected_node::{Connected, ConnectedNode, ConnectedNodes, attributed},
-    wire::{HomeReport, Notice, ReportedRegion, is_sent_home},
+    wire::{HomeReport, Notice, is_sent_home},
 };
 
 /// The interval between two reports.
@@ -28,34 +29,28 @@ const MAX_SIGNALS: usize = 1_024;
 /// Exchanges signals with the nodes of far regions.
 pub struct FarStreams {
     bus: Arc<dyn EventBus>,
-    credentials: Arc<dyn CredentialRepository>,
-    regions: Vec<ReportedRegion>,
-    store: Option<Uuid>,
+    reporter: Arc<Reporter>,
     nodes: ConnectedNodes,
 }
 
 impl FarStreams {
-    /// Creates the streams of a home region that reports these `regions` and the id of its store.
+    /// Creates the streams of a home region that reports these `regions`, as far as they have a name,
+    /// and the id of its store.
     pub fn new(
         bus: Arc<dyn EventBus>,
         credentials: Arc<dyn CredentialRepository>,
-        regions: Vec<ReportedRegion>,
+        mut regions: Vec<RegionEntry>,
         store: Option<Uuid>,
     ) -> Self {
+        regions.retain(|region| region.name.is_some());
         Self {
             bus,
-            credentials,
-            regions,
-            store,
+            reporter: Arc::new(Reporter {
+                credentials,
+                regions,
+                store,
+            }),
             nodes: ConnectedNodes::default(),
-        }
-    }
-
-    fn report(&self) -> Reporter {
-        Reporter {
-            credentials: Arc::clone(&self.credentials),
-            regions: self.regions.clone(),
-            store: self.store,
         }
     }
 }
@@ -76,7 +71,7 @@ impl FarNodes for FarStreams {
             ticks,
             writer: MessageWriter::new(Uuid::nil(), MAX_MESSAGE_BYTES),
             outbox: Outbox::default(),
-            reporter: self.report(),
+            reporter: Arc::clone(&self.reporter),
             _connected: Connected {
                 nodes: Arc::clone(&self.nodes),
                 node,
@@ -116,14 +111,14 @@ struct FarStream {
     ticks: Interval,
     writer: MessageWriter,
     outbox: Outbox,
-    reporter: Reporter,
+    reporter: Arc<Reporter>,
     _connected: Connected,
 }
 
 /// Writes reports.
 struct Reporter {
     credentials: Arc<dyn CredentialRepository>,
-    regions: Vec<ReportedRegion>,
+    regions: Vec<RegionEntry>,
     store: Option<Uuid>,
 }
 

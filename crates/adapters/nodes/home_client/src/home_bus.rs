@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use domain::RegionEntry;
 use futures::{StreamExt as _, stream::BoxStream};
 use http::{Request, StatusCode, header::CONTENT_LENGTH};
+use parking_lot::RwLock;
 use ports::{BoxError, EventBus, EventLog, HomeError, Signal, SignalFilter};
 use single_node::bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -31,9 +33,6 @@ const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 /// The maximum length of a line from the home region, in bytes.
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Receives the reports of the home region.
-pub type OnReport = Box<dyn Fn(HomeReport) + Send + Sync>;
-
 /// The event bus of a far node. It holds one stream from the home region, by which signals arrive,
 /// and sends requests for live replies and typing indicators to it.
 pub struct HomeBus {
@@ -43,12 +42,13 @@ pub struct HomeBus {
 }
 
 impl HomeBus {
-    /// Starts the tasks of the bus. `events` is the log of the replica. The tasks also end with `stop`.
+    /// Starts the tasks of the bus. `events` is the log of the replica, and `regions` the list that the
+    /// reports of the home region replace. The tasks also end with `stop`.
     pub fn start(
         home: &Arc<HomeClient>,
         events: Arc<dyn EventLog>,
         process: &FarProcess,
-        on_report: OnReport,
+        regions: Arc<RwLock<Vec<RegionEntry>>>,
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Self {
@@ -65,7 +65,7 @@ impl HomeBus {
             is_other_store: false,
             inbox: Inbox::new(id, Arc::downgrade(&arriving)),
             _arriving: arriving,
-            on_report,
+            regions,
         };
         let sender = Sender {
             home: Arc::clone(home),
@@ -147,7 +147,7 @@ struct Receiver {
     inbox: Inbox,
     /// Held, because the inbox does not keep it.
     _arriving: Arc<LocalBus>,
-    on_report: OnReport,
+    regions: Arc<RwLock<Vec<RegionEntry>>>,
 }
 
 impl Receiver {
@@ -210,7 +210,9 @@ impl Receiver {
                 return Ok(());
             }
             self.home.record_report(report.access_version);
-            (self.on_report)(report);
+            if !report.regions.is_empty() {
+                *self.regions.write() = report.regions;
+            }
             return Ok(());
         }
         if let Ok(StreamNotice { notice }) = serde_json::from_str(&text) {

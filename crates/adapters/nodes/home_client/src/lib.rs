@@ -19,12 +19,13 @@ mod outage;
 mod presence;
 mod replay_gate;
 mod replica;
+mod signer;
 mod wire;
 
 pub use address::HomeAddress;
-pub use client::{HomeClient, Signer};
+pub use client::HomeClient;
 pub use far_streams::FarStreams;
-pub use home_bus::{HomeBus, OnReport};
+pub use home_bus::HomeBus;
 pub use presence::FarProcess;
 pub use replica::replica_storage;
-pub use wire::{HomeReport, ReportedRegion};
+pub use signer::Signer;

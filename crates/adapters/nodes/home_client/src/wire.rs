@@ -3,7 +3,7 @@
 //! Each line is one JSON object: a message of signals (`single_node::bus::Message`), or a status. Nodes of
 //! different versions exchange them, so members and lines that a node does not know are ignored.
 
-use domain::RegionName;
+use domain::RegionEntry;
 use ports::Signal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -27,15 +27,15 @@ pub(crate) const fn is_sent_home(signal: &Signal) -> bool {
 /// The state of the home region, sent every second and before each change of access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HomeReport {
+pub(crate) struct HomeReport {
     /// The version of access. A replica with a lower one may still accept revoked credentials.
-    pub access_version: i64,
-    /// All regions.
+    pub(crate) access_version: i64,
+    /// All regions that have a name.
     #[serde(default)]
-    pub regions: Vec<ReportedRegion>,
+    pub(crate) regions: Vec<RegionEntry>,
     /// The random id of the store, which is also that of each replica.
     #[serde(default)]
-    pub store: Option<Uuid>,
+    pub(crate) store: Option<Uuid>,
 }
 
 /// A line about the stream itself.
@@ -63,16 +63,4 @@ impl Notice {
         line.push('\n');
         line
     }
-}
-
-/// A region, as the home region knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportedRegion {
-    /// The name.
-    pub name: RegionName,
-    /// The base URL for clients.
-    pub url: String,
-    /// True for the home region.
-    pub is_home: bool,
 }

@@ -35,7 +35,7 @@ async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
         &client.home,
         Arc::new(NoLog),
         &process,
-        Box::new(drop),
+        Arc::default(),
         &TaskTracker::new(),
         &stop,
     );

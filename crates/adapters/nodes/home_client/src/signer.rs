@@ -1,0 +1,52 @@
+//! The signature of a region.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::{ForwardedRequest, RegionKey, RegionName, region::body_digest};
+use http::{HeaderName, HeaderValue, Request, Uri};
+use http_body_util::Full;
+use ports::{Clock, Forwarding, IdSource};
+
+/// The header with the signed head of a request.
+const SIGNATURE: HeaderName = HeaderName::from_static("x-region-request");
+
+/// The identity of a region, with which it signs its requests.
+pub struct Signer {
+    /// The name of the region.
+    pub region: RegionName,
+    /// The key of the region.
+    pub key: RegionKey,
+    /// The time of signing.
+    pub clock: Arc<dyn Clock>,
+    /// The ids of requests.
+    pub ids: Arc<dyn IdSource>,
+}
+
+impl Signer {
+    /// Returns a request as it is sent to `base_url`. The path and query below it are signed.
+    pub(crate) fn signed(
+        &self,
+        request: &Request<Bytes>,
+        forwarding: &Forwarding,
+        base_url: &str,
+    ) -> http::Result<Request<Full<Bytes>>> {
+        let path = request.uri().path_and_query();
+        let path = path.map_or("/", |it| it.as_str());
+        let head = ForwardedRequest {
+            region: self.region.clone(),
+            sent_at: self.clock.now(),
+            id: self.ids.next_id(),
+            client_address: forwarding.client_address,
+            caller: forwarding.caller.clone(),
+            body_digest: body_digest(request.body()),
+        };
+        let head = head.sign(&self.key, request.method().as_str(), path);
+        let mut signed = request.clone().map(Full::new);
+        *signed.uri_mut() = Uri::try_from(format!("{base_url}{path}"))?;
+        signed
+            .headers_mut()
+            .insert(SIGNATURE, HeaderValue::try_from(head)?);
+        Ok(signed)
+    }
+}
