@@ -180,7 +180,7 @@ pub fn begin_turn(number: u32, agent: &Agent, target: ConversationTarget) -> Beg
     }
 }
 
-/// The turn that replaces the messages from `from_seq` on, after `kept` that are not superseded.
+/// The turn that supersedes the messages from `from_seq` on, after `kept` that are not superseded.
 pub fn superseding(begin: BeginTurn, from_seq: i64, kept: i64) -> BeginTurn {
     BeginTurn {
         supersession: Some(Supersession {
@@ -192,7 +192,7 @@ pub fn superseding(begin: BeginTurn, from_seq: i64, kept: i64) -> BeginTurn {
     }
 }
 
-/// The turn that replaces the messages after `message`, and answers that message again; `kept`
+/// The turn that supersedes the messages after `message`, and answers that message again; `kept`
 /// messages up to that one are not superseded.
 pub fn answering_again(begin: BeginTurn, message: &Message, kept: i64) -> BeginTurn {
     BeginTurn {

@@ -1,4 +1,4 @@
-//! Turns that replace the newest messages of their conversation.
+//! Turns that supersede the newest messages of their conversation.
 
 use domain::{Agent, Conversation, EventData, EventType, TurnStatus};
 use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, TurnMessages};
@@ -206,11 +206,11 @@ pub async fn a_turn_can_answer_a_stored_message_again(storage: &Store) {
         assert_eq!(messages[2].turn_status, Some(TurnStatus::Completed));
         assert_eq!(messages[2].created_at, question.created_at);
         assert_eq!(messages[3].turn_id, Some(begin.turn_id));
-        let replaced = question.turn_id.expect("a turn");
-        let replaced = lookup::turn(storage, replaced)
+        let superseded = question.turn_id.expect("a turn");
+        let superseded = lookup::turn(storage, superseded)
             .await
             .expect("the turn is kept");
-        assert_eq!(replaced.reply.map(|reply| reply.seq), Some(4));
+        assert_eq!(superseded.reply.map(|reply| reply.seq), Some(4));
     }
 }
 

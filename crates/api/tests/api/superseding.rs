@@ -1,4 +1,4 @@
-//! Messages that a later turn replaces, forks and repeated messages.
+//! Messages that a later turn supersedes, forks and repeated messages.
 
 use std::sync::Arc;
 

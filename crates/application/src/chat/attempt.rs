@@ -101,7 +101,7 @@ impl ChatAttempt {
             message_id: self.message_id,
             reply_id: self.reply_id,
             client_message_id: self.client_message_id(target),
-            supersession: target.replacement.as_ref().map(|it| it.supersession),
+            supersession: target.superseded.as_ref().map(|it| it.supersession),
             target: target.conversation.clone(),
             agent_id: target.agent.id,
             agent_version: target.agent.version,

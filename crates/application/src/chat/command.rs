@@ -28,7 +28,7 @@ pub struct ChatCommand {
     /// The client's own name for the conversation, which is created if it does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_key: Option<ConversationKey>,
-    /// The message that is replaced, with all later ones.
+    /// The message that is superseded, with all later ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<MessageId>,
     /// True to supersede the newest message of the user if it has the same `client_message_id`:

@@ -53,7 +53,7 @@ impl ChatService {
     }
 
     /// Returns the turn of an edit that is sent again: that of a message that has this text, while
-    /// the turn is open or, if the message has replaced another one, shortly after.
+    /// the turn is open or, if the message has superseded another one, shortly after.
     pub fn repeated_edit(&self, found: &FoundMessage, text: &str) -> Option<TurnId> {
         let message = &found.message;
         if message.content != text || message.superseded_at.is_some() {
@@ -63,9 +63,9 @@ impl ChatService {
             TurnStatus::Queued | TurnStatus::InProgress => true,
             TurnStatus::Completed => {
                 let before = found.previous.as_ref().map_or(0, |previous| previous.seq);
-                let has_replaced = before + 1 < message.seq;
+                let has_superseded = before + 1 < message.seq;
                 let now = self.context().ports.clock.now();
-                has_replaced && now < message.created_at + REPEATABLE_FOR
+                has_superseded && now < message.created_at + REPEATABLE_FOR
             }
             TurnStatus::Failed | TurnStatus::Cancelled => false,
         };

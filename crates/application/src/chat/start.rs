@@ -98,7 +98,7 @@ impl TurnStarter {
             return Ok(None);
         };
         let key = (attempt.caller.tenant.clone(), id);
-        let on_busy = match target.replacement {
+        let on_busy = match target.superseded {
             Some(_) if attempt.idempotency.is_none() => OnBusy::Reject,
             // The turn before may be that of the key.
             Some(_) => OnBusy::Queue,

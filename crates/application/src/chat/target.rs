@@ -23,11 +23,11 @@ pub(super) struct ChatTarget {
     pub(super) user_id: Option<String>,
     pub(super) turn_number: i64,
     pub(super) agent: Arc<Agent>,
-    pub(super) replacement: Option<Replacement>,
+    pub(super) superseded: Option<SupersededMessages>,
 }
 
 /// The messages that an attempt supersedes.
-pub(super) struct Replacement {
+pub(super) struct SupersededMessages {
     pub(super) supersession: Supersession,
     /// The stored user message that is answered again.
     answered: Option<Message>,
@@ -36,7 +36,7 @@ pub(super) struct Replacement {
 impl ChatTarget {
     /// Returns the stored user message that is answered again, if any.
     pub(super) fn answered(&self) -> Option<&Message> {
-        self.replacement.as_ref()?.answered.as_ref()
+        self.superseded.as_ref()?.answered.as_ref()
     }
 }
 
@@ -63,12 +63,12 @@ pub(super) async fn resolve_target(
         }
         other => other,
     })?;
-    let replacement = match find_superseded(ports, attempt, &conversation).await? {
-        Some(message) => find_replacement(ports, attempt, id, message).await?,
+    let superseded = match first_superseded(ports, attempt, &conversation).await? {
+        Some(message) => find_superseded(ports, attempt, id, message).await?,
         None => None,
     };
     Ok(ChatTarget {
-        replacement,
+        superseded,
         conversation: ConversationTarget::Existing {
             id,
             turn_count: conversation.turn_count,
@@ -126,7 +126,7 @@ async fn find_conversation(
 
 /// Returns the first message that an attempt supersedes: the named one, or the message itself if it
 /// was sent before.
-async fn find_superseded(
+async fn first_superseded(
     ports: &CachedPorts,
     attempt: &ChatAttempt,
     conversation: &ConversationContext,
@@ -159,12 +159,12 @@ async fn repeats_failed_turn(
 
 /// Finds the messages that an attempt supersedes. Returns `None` if the message was not sent before:
 /// that of another principal, to which the caller may not refer, only has the same id.
-async fn find_replacement(
+async fn find_superseded(
     ports: &CachedPorts,
     attempt: &ChatAttempt,
     conversation: ConversationId,
     message: MessageId,
-) -> Result<Option<Replacement>, ChatError> {
+) -> Result<Option<SupersededMessages>, ChatError> {
     let tenant = &attempt.caller.tenant;
     let reference = MessageReference::Id(message);
     let found = ports
@@ -189,7 +189,7 @@ async fn find_replacement(
     let has_text = attempt.command.message.is_some();
     let answered = answered_message(&found, has_text);
     let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
-    Ok(Some(Replacement {
+    Ok(Some(SupersededMessages {
         supersession: Supersession {
             from_seq: found.message.seq,
             kept: found.before,
@@ -255,7 +255,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         user_id,
         turn_number: 0,
         agent,
-        replacement: None,
+        superseded: None,
     })
 }
 

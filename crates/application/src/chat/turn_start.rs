@@ -57,7 +57,7 @@ impl TurnStart {
                     },
                     failure,
                     place,
-                    has_cached_history: target.replacement.is_none(),
+                    has_cached_history: target.superseded.is_none(),
                     store_time: store_start.elapsed(),
                 });
                 Ok(accept(started))

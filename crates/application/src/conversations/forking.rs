@@ -97,7 +97,7 @@ impl ConversationService {
         Ok(visible.map(|found| (found.message, found.before + 1)))
     }
 
-    /// Returns the last message and the number of messages up to it. `Stale` if a turn has replaced it
+    /// Returns the last message and the number of messages up to it. `Stale` if a turn has superseded it
     /// meanwhile. The transaction of the insert checks that none has started since.
     async fn last_message(
         &self,
@@ -117,10 +117,10 @@ impl ConversationService {
             return Ok(None);
         };
         let last = self.forked_message(caller, conversation, last.id).await?;
-        let replaced = RepositoryError::Stale {
+        let superseded = RepositoryError::Stale {
             what: "conversation",
         };
-        Ok(Some(last.ok_or(replaced)?))
+        Ok(Some(last.ok_or(superseded)?))
     }
 }
 

@@ -65,7 +65,7 @@ pub struct BeginTurn {
     pub reply_id: MessageId,
     /// The client's own id of the user's message.
     pub client_message_id: Option<String>,
-    /// The messages that the turn replaces. It is then rejected if another turn is running or
+    /// The messages that the turn supersedes. It is then rejected if another turn is running or
     /// queued.
     pub supersession: Option<Supersession>,
     /// The conversation of the turn.
@@ -91,7 +91,7 @@ pub struct BeginTurn {
     pub is_resumption: bool,
 }
 
-/// The messages of a conversation that a new turn replaces: the newest ones that are not
+/// The messages of a conversation that a new turn supersedes: the newest ones that are not
 /// superseded. The turn count of [`ConversationTarget::Existing`] proves that they are still the
 /// newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -89,7 +89,7 @@ impl Submission<'_> {
             id: message.id.or(Some(edited)),
             ..message
         };
-        Ok(self.replacing(message, &old.message))
+        Ok(self.superseding(message, &old.message))
     }
 
     async fn regenerated(
@@ -123,12 +123,12 @@ impl Submission<'_> {
             }
             _ => {
                 let text = stored.content.clone();
-                Ok(self.replacing(UserMessage { text, ..message }, &stored))
+                Ok(self.superseding(UserMessage { text, ..message }, &stored))
             }
         }
     }
 
-    /// Returns a new turn that replaces a reply.
+    /// Returns a new turn that supersedes a reply.
     fn regenerating(self, reply: &Message) -> RequestedTurn {
         let command = ChatCommand {
             supersedes: Some(reply.id),
@@ -137,9 +137,9 @@ impl Submission<'_> {
         RequestedTurn::New(Box::new(command), None)
     }
 
-    /// Returns a new turn that replaces a message of the user. Equal requests at the same time join
+    /// Returns a new turn that supersedes a message of the user. Equal requests at the same time join
     /// it: only one of them finds the old message in place.
-    fn replacing(self, message: UserMessage, old: &Message) -> RequestedTurn {
+    fn superseding(self, message: UserMessage, old: &Message) -> RequestedTurn {
         let key = self.resend_key(&["replace", &old.id.to_string(), &message.text]);
         let command = ChatCommand {
             message: Some(message.text),

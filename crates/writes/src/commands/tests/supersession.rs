@@ -1,4 +1,4 @@
-//! Tests of turns that replace messages, and of turns that answer stored ones.
+//! Tests of turns that supersede messages, and of turns that answer stored ones.
 
 use domain::{EventType, Fingerprint};
 use ports::{BeginOutcome, CompletedTurn, RecordTurnOutcome, write_store::EventInDoubt};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A turn that replaces the messages from 3 on.
+/// A turn that supersedes the messages from 3 on.
 fn edit() -> BeginTurn {
     fixture::superseding(begin_turn(1, existing(2)), 3, 2)
 }

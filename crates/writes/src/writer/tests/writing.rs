@@ -72,8 +72,8 @@ impl Writing {
         visible.map(|(seq, _)| *seq).collect()
     }
 
-    /// A turn that replaces messages, of which `choice` selects the first. It may answer the message
-    /// before them again. Without messages, it replaces none.
+    /// A turn that supersedes messages, of which `choice` selects the first. It may answer the message
+    /// before them again. Without messages, it supersedes none.
     pub(super) fn superseding(&mut self, conversation: u32, choice: usize) -> AnyCommand {
         let visible = self.visible_seqs(conversation);
         let mut begin = self.begin(conversation);
