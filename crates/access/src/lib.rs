@@ -7,10 +7,10 @@
 mod auth_cache;
 mod auth_context;
 mod authenticator;
-mod bootstrap;
 mod credential_status;
 mod credential_watch;
 mod credentials;
+mod first_key;
 mod home_authority;
 pub mod jwt;
 mod last_use_recorder;
@@ -24,10 +24,10 @@ pub mod user_tokens;
 
 pub use auth_context::{AccessError, AuthContext};
 pub use authenticator::Authenticator;
-pub use bootstrap::Bootstrap;
 pub use credential_status::CredentialStatus;
 pub use credential_watch::{CredentialEnd, CredentialWatch};
 pub use credentials::{CredentialError, CredentialService, IssuedCredential, Rotation, operator};
+pub use first_key::FirstKey;
 pub use home_authority::{AccessAnswer, AccessQuestion, HomeAuthority};
 pub use last_use_recorder::LastUseRecorder;
 pub use presented_credential::PresentedCredential;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use access::Bootstrap;
+use access::FirstKey;
 use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Error, Result, bail};
 use domain::{CredentialSecret, TenantId};
@@ -276,9 +276,9 @@ async fn write_first_key(
         return Ok(());
     }
     let (clock, ids) = wiring::system();
-    let bootstrap = match &settings.auth.bootstrap {
-        Some(bootstrap) => bootstrap.clone(),
-        None if settings.is_loopback() => Bootstrap::Generated,
+    let first_key = match &settings.auth.first_key {
+        Some(first_key) => first_key.clone(),
+        None if settings.is_loopback() => FirstKey::Generated,
         None => bail!(
             "the store has no API key yet, and other machines can reach {}: set \
              AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
@@ -288,7 +288,7 @@ async fn write_first_key(
     };
     let tenant: TenantId = TenantId::DEFAULT.parse()?;
     let show = move |key: &CredentialSecret| show(key, &public_url);
-    bootstrap
+    first_key
         .apply(&storage.credentials, &clock, &ids, tenant, show)
         .await
         .context("the first API key cannot be stored")

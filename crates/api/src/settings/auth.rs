@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use access::{Bootstrap, signing_keys::EncryptionKey, tokens::IssuerConfig};
+use access::{FirstKey, signing_keys::EncryptionKey, tokens::IssuerConfig};
 use domain::{
     CredentialKind, CredentialSecret,
     web_address::{is_base_address, is_origin},
@@ -14,7 +14,7 @@ use super::{ServerSettings, issuers, values::Values};
 #[derive(Debug, Clone)]
 pub struct AuthSettings {
     /// `AUTH__BOOTSTRAP_KEY`: the first key of a store that has never held one.
-    pub bootstrap: Option<Bootstrap>,
+    pub first_key: Option<FirstKey>,
     /// `AUTH__ISSUER_URL`: the issuer and the audience of the tokens of this service, the same in all
     /// regions; by default the public URL.
     pub issuer_url: Option<String>,
@@ -38,7 +38,7 @@ impl AuthSettings {
         let url = "a URL such as https://agents.example.org: http or https, a host, an optional \
                    port and path, and no slash at the end";
         let mut settings = Self {
-            bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
+            first_key: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, first_key),
             issuer_url: values.read_optional("AUTH__ISSUER_URL", url, |text| {
                 is_base_address(text).then(|| text.to_owned())
             }),
@@ -68,13 +68,13 @@ impl AuthSettings {
     }
 }
 
-fn bootstrap(text: &str) -> Option<Bootstrap> {
+fn first_key(text: &str) -> Option<FirstKey> {
     if text == "mint" {
-        return Some(Bootstrap::Generated);
+        return Some(FirstKey::Generated);
     }
     CredentialSecret::parse(CredentialKind::Key, text)
         .ok()
-        .map(Bootstrap::Configured)
+        .map(FirstKey::Configured)
 }
 
 /// Parses comma-separated hosts, each with its port unless it is the default one of the scheme.

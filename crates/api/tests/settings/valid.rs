@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use access::Bootstrap;
+use access::FirstKey;
 use api::settings::{DatabaseKind, LogFormat, ModelProvider, ToolServerTransport};
 use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
 
@@ -22,7 +22,7 @@ fn without_settings_the_documented_defaults_apply() {
     assert_eq!(settings.server.workers, cores);
     assert_eq!(settings.server.drain_delay(false), Duration::from_secs(5));
     assert_eq!(settings.server.drain_delay(true), Duration::ZERO);
-    assert!(settings.auth.bootstrap.is_none());
+    assert!(settings.auth.first_key.is_none());
     assert!(settings.auth.encryption_key.is_none());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(30 * 24));
     assert_eq!(settings.server.trusted_proxies, []);
@@ -92,8 +92,8 @@ fn every_section_reads_its_variables() {
         assert_eq!(delay, Duration::from_secs(7));
     }
     assert!(matches!(
-        settings.auth.bootstrap,
-        Some(Bootstrap::Generated)
+        settings.auth.first_key,
+        Some(FirstKey::Generated)
     ));
     assert!(settings.auth.encryption_key.is_some());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
@@ -238,7 +238,7 @@ fn secrets_are_unchanged_and_not_printed() {
         ("DATABASE_URL", "postgres://ada:00123@db/agents"),
     ])
     .unwrap();
-    let Some(Bootstrap::Configured(read)) = &settings.auth.bootstrap else {
+    let Some(FirstKey::Configured(read)) = &settings.auth.first_key else {
         panic!("the key was not taken");
     };
     assert_eq!(read.reveal(), key.reveal());

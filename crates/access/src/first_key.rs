@@ -9,14 +9,14 @@ use crate::credentials::{generate_secret, stored_secret};
 
 /// The source of the first key.
 #[derive(Debug, Clone)]
-pub enum Bootstrap {
+pub enum FirstKey {
     /// The operator configured it.
     Configured(CredentialSecret),
     /// The service generates it and shows it once.
     Generated,
 }
 
-impl Bootstrap {
+impl FirstKey {
     /// Stores the first key, with all scopes, if the store has never held a key. A generated key is
     /// passed to `show` once it is stored; `show` returns whether the operator can read it.
     pub async fn apply(
