@@ -49,14 +49,14 @@ impl AgentRepository for CachedAgents {
                 position,
             });
         }
-        let ticket = self.caches.agents.begin_load(&key);
+        let load = self.caches.agents.begin_load(&key);
         let found = self.inner.find(tenant, id).await?;
         if let Some(agent) = &found.value
             && self.caches.applied.follow(tenant, found.position)
         {
             self.caches
                 .agents
-                .fill(ticket, key, Arc::clone(agent), found.position);
+                .fill(load, key, Arc::clone(agent), found.position);
         }
         Ok(found)
     }

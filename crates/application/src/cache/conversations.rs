@@ -86,14 +86,14 @@ impl ConversationRepository for CachedConversations {
                 position,
             });
         }
-        let ticket = self.caches.contexts.begin_load(&key);
+        let load = self.caches.contexts.begin_load(&key);
         let found = self.inner.find_context(tenant, id).await?;
         if let Some(context) = &found.value
             && self.caches.applied.follow(tenant, found.position)
         {
             self.caches
                 .contexts
-                .fill(ticket, key, Arc::clone(context), found.position);
+                .fill(load, key, Arc::clone(context), found.position);
         }
         Ok(found)
     }

@@ -45,7 +45,7 @@ pub struct VersionedCache<K, V> {
 /// The state of a key before a load. The load fills the cache only if its key was not invalidated
 /// meanwhile.
 #[derive(Debug, Clone, Copy)]
-pub struct LoadTicket {
+pub struct Load {
     stripe: usize,
     generation: u64,
 }
@@ -72,10 +72,10 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         Some((entry.value?, entry.position))
     }
 
-    /// Returns a ticket for a load of `key`. It must be called before the load begins.
-    pub fn begin_load(&self, key: &K) -> LoadTicket {
+    /// Returns the state of `key` for a load. It must be called before the load begins.
+    pub fn begin_load(&self, key: &K) -> Load {
         let stripe = self.stripe(key);
-        LoadTicket {
+        Load {
             stripe,
             generation: *self.lock(stripe),
         }
@@ -83,9 +83,9 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
 
     /// Inserts a value that was loaded at `position`, unless the key was invalidated since the load
     /// began or is known to have changed later.
-    pub fn fill(&self, ticket: LoadTicket, key: K, value: Arc<V>, position: Seq) {
-        let generation = self.lock(ticket.stripe);
-        if *generation == ticket.generation && !self.has_changed_after(&key, position) {
+    pub fn fill(&self, load: Load, key: K, value: Arc<V>, position: Seq) {
+        let generation = self.lock(load.stripe);
+        if *generation == load.generation && !self.has_changed_after(&key, position) {
             self.insert(key, Some(value), position);
         }
     }
@@ -178,9 +178,9 @@ mod tests {
     #[test]
     fn a_load_that_began_before_an_invalidation_fills_nothing() {
         let cache = cache();
-        let ticket = cache.begin_load(&"a");
+        let load = cache.begin_load(&"a");
         cache.remove_older(&"a", Seq(5));
-        cache.fill(ticket, "a", value(1), Seq(4));
+        cache.fill(load, "a", value(1), Seq(4));
         assert_eq!(cache.get(&"a"), None);
         cache.fill(cache.begin_load(&"a"), "a", value(2), Seq(5));
         assert_eq!(cache.get(&"a"), Some((value(2), Seq(5))));
