@@ -91,10 +91,7 @@ fn every_section_reads_its_variables() {
         let delay = settings.server.drain_delay(is_on_terminal);
         assert_eq!(delay, Duration::from_secs(7));
     }
-    assert!(matches!(
-        settings.auth.first_key,
-        Some(FirstKey::Generated)
-    ));
+    assert!(matches!(settings.auth.first_key, Some(FirstKey::Generated)));
     assert!(settings.auth.encryption_key.is_some());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
     assert_eq!(settings.auth.client_key_hosts, ["keys.internal"]);

@@ -16,7 +16,7 @@ use domain::{CallerClaims, ProblemCode, Seq};
 use futures::StreamExt as _;
 use http::Response;
 use kit::{
-    auth::check_socket_origin,
+    auth::{check_socket_origin, open_stream},
     layers::RequestId,
     operations::Operation,
     problem::ApiError,
@@ -28,7 +28,7 @@ use ports::{Forwarding, HomeBody, HomeError, StreamSlot};
 
 use super::{
     FarNode, forwarded_headers,
-    forwarded_stream::open_stream,
+    forwarded_stream::opens_stream,
     positioned_body::{X_REGION_FRAMES, decode},
 };
 
@@ -45,10 +45,10 @@ pub(super) async fn forward(
     let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
     let origin = bound_origin(state, operation, request)?;
     let slot = match &caller {
-        Some(caller) => {
-            open_stream(&state.rates.principals, caller, operation, request, &body).await?
+        Some(caller) if opens_stream(operation, request.headers(), &body) => {
+            open_stream(&state.rates.principals, caller).await?
         }
-        None => None,
+        _ => None,
     };
     let forwarding = Forwarding {
         caller: caller.as_ref().map(|caller| CallerClaims {
@@ -82,9 +82,11 @@ fn for_home(
     body: Bytes,
     is_authenticated: bool,
 ) -> Result<http::Request<Bytes>, HomeError> {
+    // As they were sent: both are signed.
+    let path = request.uri().path_and_query();
     let converted = http::Request::builder()
         .method(request.method().as_str())
-        .uri(path_and_query(request));
+        .uri(path.map_or("/", |it| it.as_str()));
     let mut converted = converted.body(body)?;
     let request_id = RequestId::of(request);
     *converted.headers_mut() =
@@ -122,12 +124,6 @@ fn record_positions(
     }
     let far = Arc::clone(far);
     response.map(|body| decode(body, move |position| far.record_write(&caller, position)))
-}
-
-/// Returns the path and the query as they were sent; both are signed.
-pub(super) fn path_and_query(request: &HttpRequest) -> String {
-    let uri = request.uri().path_and_query();
-    uri.map_or("/", |it| it.as_str()).to_owned()
 }
 
 /// Parses a position of a log.

@@ -1,16 +1,7 @@
 //! The streams that a far region forwards, which it counts itself.
 
-use access::AuthContext;
-use actix_web::{
-    HttpRequest,
-    http::header::{ACCEPT, HeaderMap},
-};
-use application::principal_limits::PrincipalLimits;
-use kit::{
-    auth, chat::ResponseMode, operations::Operation, problem::ApiError, request::lists,
-    sse::EVENT_STREAM,
-};
-use ports::StreamSlot;
+use actix_web::http::header::{ACCEPT, HeaderMap};
+use kit::{chat::ResponseMode, operations::Operation, request::lists, sse::EVENT_STREAM};
 use serde::Deserialize;
 
 /// The member of a body that requests a stream.
@@ -20,21 +11,8 @@ struct Requested {
     stream: Option<bool>,
 }
 
-/// Counts the stream that a request opens, or rejects it. Returns `None` if it opens none.
-pub(super) async fn open_stream(
-    limits: &PrincipalLimits,
-    caller: &AuthContext,
-    operation: &Operation,
-    request: &HttpRequest,
-    body: &[u8],
-) -> Result<Option<StreamSlot>, ApiError> {
-    if opens_stream(operation, request.headers(), body) {
-        return auth::open_stream(limits, caller).await;
-    }
-    Ok(None)
-}
-
-fn opens_stream(operation: &Operation, headers: &HeaderMap, body: &[u8]) -> bool {
+/// Returns true if a request opens a stream.
+pub(super) fn opens_stream(operation: &Operation, headers: &HeaderMap, body: &[u8]) -> bool {
     // The home region rejects a malformed body.
     let requested = || serde_json::from_slice::<Requested>(body).unwrap_or_default();
     match operation.id {

@@ -65,7 +65,10 @@ pub(super) async fn serve_home(
             .positions
             .newest(&caller.principal.tenant, is_own);
         match position.await {
-            Ok(position) => set_position(&mut response, position),
+            Ok(position) => {
+                let headers = response.headers_mut();
+                headers.insert(X_CONSISTENCY, HeaderValue::from(position.0));
+            }
             Err(error) => {
                 let error = ports::error::one_line(&error);
                 tracing::warn!(error, "a response has no position of the event log");
@@ -113,9 +116,4 @@ fn with_positions(
 
 fn is_replayed(response: &ServiceResponse) -> bool {
     response.headers().contains_key(&REPLAYED.0)
-}
-
-fn set_position(response: &mut ServiceResponse, position: Seq) {
-    let headers = response.headers_mut();
-    headers.insert(X_CONSISTENCY, HeaderValue::from(position.0));
 }

@@ -1,13 +1,15 @@
 //! Commands of sockets that a far region executes at home.
 
+use std::mem;
+
 use access::AuthContext;
 use bytes::{Bytes, BytesMut};
-use domain::{ProblemCode, Seq, Turn, TurnId, problem::ProblemFault};
+use domain::{Problem, ProblemCode, Seq, Turn, TurnId};
 use futures::TryStreamExt as _;
 use http::{Method, Request, Response, header::CONTENT_TYPE};
 use kit::{chat::ChatRequest, problem::ApiError, region::X_CONSISTENCY, request::REPLAYED};
 use ports::{Forwarding, HomeBody, HomeError};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
 use super::{
     FarNode,
@@ -20,17 +22,6 @@ pub struct HomeTurn {
     pub turn: Turn,
     /// True if an earlier chat with the same idempotency key started it.
     pub is_replayed: bool,
-}
-
-/// The members of a problem that are passed on.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReceivedProblem {
-    code: ProblemCode,
-    detail: Option<String>,
-    #[serde(default)]
-    errors: Vec<ProblemFault>,
-    retry_after: Option<u32>,
 }
 
 impl FarNode {
@@ -134,13 +125,12 @@ async fn succeeded(response: Response<HomeBody>) -> Result<Response<HomeBody>, A
         return Ok(response);
     }
     let is_replayed = is_replayed(&response);
-    let received: ReceivedProblem = read(response).await?;
+    let mut received: Problem = read(response).await?;
     Err(ApiError {
-        detail: received.detail.map(Into::into),
-        faults: received.errors,
-        retry_after: received.retry_after,
+        detail: Some(mem::take(&mut received.detail)),
+        faults: mem::take(&mut received.errors),
         is_replayed,
-        ..ApiError::new(received.code)
+        ..received.into()
     })
 }
 

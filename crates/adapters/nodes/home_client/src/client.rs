@@ -46,7 +46,7 @@ pub struct HomeClient {
 }
 
 /// The state of the home region by its last report.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct LastReport {
     /// `None` before the first report.
     reported_at: Option<Instant>,
@@ -72,11 +72,8 @@ impl HomeClient {
             connection,
             round_trip,
             replacement,
-            last_report: RwLock::new(LastReport {
-                reported_at: None,
-                access_version: 0,
-            }),
-            stream_since: watch::Sender::new(None),
+            last_report: RwLock::default(),
+            stream_since: watch::Sender::default(),
             is_rejected: AtomicBool::new(false),
         })
     }

@@ -20,7 +20,7 @@ use crate::{
     HomeClient,
     presence::{self, FarProcess},
     replay_gate::ReplayGate,
-    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home},
+    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, is_sent_home},
 };
 
 /// The time without a line after which the stream is opened again. The home region reports every
@@ -215,7 +215,7 @@ impl Receiver {
             }
             return Ok(());
         }
-        if let Ok(StreamNotice { notice }) = serde_json::from_str(&text) {
+        if let Ok(notice) = serde_json::from_str(&text) {
             match notice {
                 Notice::SignalsLost => self.inbox.report_loss()?,
                 Notice::Closing => self.home.replace_connection(),

@@ -40,14 +40,7 @@ pub(crate) struct HomeReport {
 
 /// A line about the stream itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct StreamNotice {
-    pub(crate) notice: Notice,
-}
-
-/// A notice about the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(tag = "notice", rename_all = "camelCase")]
 pub(crate) enum Notice {
     /// Signals were lost before this line.
     SignalsLost,
@@ -59,7 +52,7 @@ impl Notice {
     /// Returns the line.
     pub(crate) fn line(self) -> String {
         // All members are serialisable.
-        let mut line = serde_json::to_string(&StreamNotice { notice: self }).unwrap_or_default();
+        let mut line = serde_json::to_string(&self).unwrap_or_default();
         line.push('\n');
         line
     }
