@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use ::regions::{FarNode, HomeRegion, RegionEntry, RegionRole, Regions};
+use ::regions::{FarNode, HomeRegion, RegionRole, Regions};
 use anyhow::{Context as _, Result};
 use application::{LogPositions, cache::Caches, node::Node};
 use domain::RegionEntry;
 use home_client::{FarProcess, FarStreams, HomeAddress, HomeBus, HomeClient, Signer};
-use kit::{auth::TrustedProxies, region::{FarRegions, OwnRegion}};
+use kit::{
+    auth::TrustedProxies,
+    region::{FarRegions, OwnRegion},
+};
 use parking_lot::RwLock;
 use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};

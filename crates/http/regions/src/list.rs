@@ -2,7 +2,10 @@
 
 use actix_web::{HttpResponse, web::Data};
 use domain::{RegionEntry, RegionName};
-use kit::{auth::{AnyCredential, Authorized}, state::HttpState};
+use kit::{
+    auth::{AnyCredential, Authorized},
+    state::HttpState,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 

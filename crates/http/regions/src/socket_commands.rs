@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use domain::{Problem, ProblemCode, Seq, Turn, TurnId};
 use futures::TryStreamExt as _;
 use http::{Method, Request, Response, header::CONTENT_TYPE};
-use kit::{chat::ChatRequest, problem::ApiError, region::X_CONSISTENCY, request::REPLAYED};
+use kit::{chat::ChatRequest, problem::ApiError, request::REPLAYED};
 use ports::{Forwarding, HomeBody, HomeError};
 use serde::de::DeserializeOwned;
 

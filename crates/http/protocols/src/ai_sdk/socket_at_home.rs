@@ -4,7 +4,11 @@
 use bytes::{Bytes, BytesMut};
 use domain::ProblemCode;
 use futures::{StreamExt as _, TryStreamExt as _};
-use http::{Request, Response, StatusCode, header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE}, request::Builder};
+use http::{
+    Request, Response, StatusCode,
+    header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE},
+    request::Builder,
+};
 use kit::{problem::ApiError, sse::EVENT_STREAM};
 use ports::HomeBody;
 use regions::FarNode;
