@@ -55,6 +55,7 @@ pub mod ticket;
 pub mod timestamp;
 pub mod tool_call;
 pub mod turn;
+pub mod turn_event;
 pub mod unknown_members;
 pub mod web_address;
 
@@ -98,4 +99,5 @@ pub use ticket::{Ticket, TicketText};
 pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
 pub use turn::{FinishReason, Turn, TurnStatus, Usage};
+pub use turn_event::{TurnEvent, TurnFailed, TurnPlace};
 pub use unknown_members::UnknownMembers;

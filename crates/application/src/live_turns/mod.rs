@@ -24,7 +24,7 @@ pub use registry::{LiveTurns, TurnSubject};
 pub use reply_cursor::{ReplyCursor, ReplyPiece};
 pub(crate) use reply_readers::RequestedConversations;
 pub use reply_readers::{ReaderGuard, RemoteTurnInbox, ReplyReaders};
-pub use turn_events::{TurnEvent, TurnEventStream};
+pub use turn_events::TurnEventStream;
 
 pub(crate) use ownership::TurnOwnership;
 pub(crate) use turn_waiter::TurnWaiter;

@@ -1,6 +1,6 @@
 //! The position of a reader in a reply.
 
-use domain::{ReplyDelta, ToolCalled, ToolReturned};
+use domain::{ReplyDelta, ToolCalled, ToolReturned, TurnEvent};
 use ports::ReplyPart;
 
 use super::{progress::Progress, registry::TurnSubject};
@@ -33,6 +33,16 @@ pub enum ReplyPiece {
     ToolCalled(ToolCalled),
     /// The end of a tool call.
     ToolReturned(ToolReturned),
+}
+
+impl From<ReplyPiece> for TurnEvent {
+    fn from(piece: ReplyPiece) -> Self {
+        match piece {
+            ReplyPiece::Delta(delta) => Self::Delta(delta),
+            ReplyPiece::ToolCalled(call) => Self::ToolCalled(call),
+            ReplyPiece::ToolReturned(call) => Self::ToolReturned(call),
+        }
+    }
 }
 
 impl ReplyCursor {

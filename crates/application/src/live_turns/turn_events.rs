@@ -1,49 +1,13 @@
 //! The events of one turn, as its caller receives them.
 
-use domain::{ChatReply, ConversationId, Problem, TurnId, TurnStarted};
+use domain::{ChatReply, TurnEvent, TurnFailed, TurnPlace};
 use ports::RepositoryError;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    progress::TurnOutcome,
-    reply_cursor::{ReplyCursor, ReplyPiece},
-    reply_readers::ReaderGuard,
+    progress::TurnOutcome, reply_cursor::ReplyCursor, reply_readers::ReaderGuard,
     turn_waiter::TurnWaiter,
 };
-
-/// An event of a turn.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TurnEvent {
-    /// The turn waits for another one.
-    Queued {
-        /// The turn.
-        turn_id: TurnId,
-        /// Its conversation; `None` if nothing is stored.
-        conversation_id: Option<ConversationId>,
-    },
-    /// The turn has started.
-    Started(TurnStarted),
-    /// More of the reply, or a tool call.
-    Reply(ReplyPiece),
-    /// The turn has completed.
-    Completed(ChatReply),
-    /// The turn has failed.
-    Failed {
-        /// The turn.
-        turn_id: TurnId,
-        /// Its conversation; `None` if nothing is stored.
-        conversation_id: Option<ConversationId>,
-        /// The reason.
-        error: Problem,
-    },
-    /// The turn was cancelled.
-    Cancelled {
-        /// The turn.
-        turn_id: TurnId,
-        /// Its conversation; `None` if nothing is stored.
-        conversation_id: Option<ConversationId>,
-    },
-}
 
 /// The events of a turn, each once. Text that arrives between two calls of `next` is returned as
 /// one piece, so that nothing is buffered for a slow reader.
@@ -103,23 +67,24 @@ impl TurnEventStream {
             return None;
         }
         let subject = self.turn.live.subject();
-        let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
+        let place = TurnPlace {
+            turn_id: subject.turn_id,
+            conversation_id: subject.stored_conversation(),
+            seq: None,
+        };
         let progress = self.turn.live.progress();
         let delivered = &mut self.delivered;
         // Returned even if the turn has started since.
         if progress.was_queued && !delivered.started && !delivered.queued {
             delivered.queued = true;
-            return Some(TurnEvent::Queued {
-                turn_id,
-                conversation_id,
-            });
+            return Some(TurnEvent::Queued(place));
         }
         if let Some(started) = progress.started.filter(|_| !delivered.started) {
             delivered.started = true;
             return Some(TurnEvent::Started(started));
         }
         if let Some(piece) = delivered.reply.next(subject, &progress) {
-            return Some(TurnEvent::Reply(piece));
+            return Some(piece.into());
         }
         let outcome = progress.outcome.as_ref()?;
         delivered.ended = true;
@@ -128,15 +93,13 @@ impl TurnEventStream {
                 seq: completed.position,
                 ..completed.reply.clone()
             }),
-            TurnOutcome::Failed(problem) => TurnEvent::Failed {
-                turn_id,
-                conversation_id,
+            TurnOutcome::Failed(problem) => TurnEvent::Failed(TurnFailed {
+                turn_id: place.turn_id,
+                conversation_id: place.conversation_id,
                 error: problem.clone(),
-            },
-            TurnOutcome::Cancelled => TurnEvent::Cancelled {
-                turn_id,
-                conversation_id,
-            },
+                seq: None,
+            }),
+            TurnOutcome::Cancelled => TurnEvent::Cancelled(place),
         })
     }
 }

@@ -2,13 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use application::{
-    TurnError,
-    chat::AcceptedTurn,
-    live_turns::{Interest, ReplyPiece, TurnEvent},
-};
+use application::{TurnError, chat::AcceptedTurn, live_turns::Interest};
 use contract::fixture::stamp;
-use domain::{FinishReason, Turn, TurnId, TurnStatus};
+use domain::{FinishReason, Turn, TurnEvent, TurnId, TurnStatus};
 use ports::DeleteOutcome;
 use scripted_engine::Script;
 use tokio::{sync::Notify, time::timeout};
@@ -86,7 +82,7 @@ async fn text_and_end(events: tokio::task::JoinHandle<Vec<TurnEvent>>) -> (Strin
     let mut events = in_time(events).await.expect("no panic");
     let end = events.pop().expect("an end");
     let text = events.into_iter().filter_map(|event| match event {
-        TurnEvent::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
+        TurnEvent::Delta(delta) => Some(delta.text),
         _ => None,
     });
     (text.collect(), end)
@@ -126,7 +122,7 @@ async fn a_caller_waits_at_most_five_seconds_for_a_cancellation() {
     cancelling.store.proceed.notify_one();
     let (text, end) = text_and_end(cancelling.events).await;
     assert_eq!(text, "Well.");
-    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled(_)), "{end:?}");
 }
 
 #[tokio::test]
@@ -138,7 +134,7 @@ async fn text_produced_during_a_cancellation_is_neither_sent_nor_stored() {
     let (turn, text, end) = cancelling.ended().await;
     assert_eq!((turn.status, turn.reply), (TurnStatus::Cancelled, None));
     assert_eq!(text, "");
-    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled(_)), "{end:?}");
 }
 
 #[tokio::test]
@@ -192,7 +188,7 @@ async fn a_failed_cancellation_withholds_no_text() {
     let reply = turn.reply.expect("the partial reply");
     let (text, end) = text_and_end(cancelling.events).await;
     assert_eq!((reply.content.as_str(), text.as_str()), ("Well.", "Well."));
-    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled(_)), "{end:?}");
 }
 
 #[tokio::test]
@@ -204,7 +200,7 @@ async fn a_stored_cancellation_whose_response_is_lost_ends_the_turn() {
     cancelling.fails(Failure::Response).await;
     let (text, end) = text_and_end(cancelling.events).await;
     assert_eq!(text, "");
-    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled(_)), "{end:?}");
 }
 
 #[tokio::test]

@@ -13,3 +13,4 @@ pub mod region;
 pub mod request;
 pub mod sse;
 pub mod state;
+pub mod turn_stream;

@@ -2,28 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{HeaderName, LOCATION},
-    web::Data,
-};
-use application::{
-    ChatCommand,
-    chat::{AcceptedTurn, EphemeralChat},
-};
-use domain::{ChatReply, IdempotencyKey, ProblemCode, Turn};
-use futures::StreamExt as _;
-use kit::{
-    auth::{Authorized, ChatWrite, stream_end},
-    chat::{ChatEvent, ChatRequest, RESPOND_ASYNC, ResponseMode, events},
-    layers::RequestId,
-    problem::ApiError,
-    request::{IdempotencyHeader, Json, mark_replayed},
-    sse,
-    state::HttpState,
-};
-use ports::StreamSlot;
-use server::ConnectionState;
+use actix_web::{HttpRequest, HttpResponse, http::header::{HeaderName, LOCATION}, web::Data};
+use application::{ChatCommand, chat::{AcceptedTurn, EphemeralChat}, live_turns::CompletedChat};
+use domain::{ChatReply, IdempotencyKey, Turn, TurnEvent};
+use kit::{chat::{ChatRequest, RESPOND_ASYNC, ResponseMode, stream_turn}, auth::{Authorized, ChatWrite}, layers::RequestId, problem::ApiError, request::{IdempotencyHeader, Json, mark_replayed}, state::HttpState, turn_stream::whole_reply};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -52,7 +34,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
     params(("Prefer" = Option<String>, Header, description = "`respond-async`: return the turn at once; its state can be read at its `Location`.")),
     responses(
         (status = 200, description = "The agent's reply, whole or as a stream.", content(
-            (ChatReply = "application/json"), (ChatEvent = "text/event-stream"),
+            (ChatReply = "application/json"), (TurnEvent = "text/event-stream"),
         )),
         (status = 202, description = "The turn, which continues in the background.", body = Turn),
         (status = 409, description = "The conversation is busy, the turn was cancelled, or the idempotency key is in use."),
@@ -93,12 +75,8 @@ pub async fn chat(
         ResponseMode::Stream => Ok(stream_turn(&state, &authorized, &request, slot, accepted)),
         ResponseMode::Async => respond_async(&authorized, accepted).await,
         ResponseMode::Full => {
-            // A turn that is not stored ends with its connection.
-            let closed = ConnectionState::of(&request).client_closed();
-            tokio::select! {
-                response = respond_full(accepted, began) => response,
-                () = closed, if !is_stored => Err(ProblemCode::TurnCancelled.into()),
-            }
+            let completed = whole_reply(&request, accepted, is_stored).await;
+            completed.map(|completed| respond_full(completed, began))
         }
     };
     mark_replayed(response, is_replayed).map_err(|error| ApiError {
@@ -138,34 +116,16 @@ impl Message {
     }
 }
 
-/// Returns the response with the events of a turn. `slot` is the caller's open stream.
-pub(crate) fn stream_turn<R>(
-    state: &Data<HttpState>,
-    authorized: &Authorized<R>,
-    request: &HttpRequest,
-    slot: Option<StreamSlot>,
-    accepted: AcceptedTurn,
-) -> HttpResponse {
-    let watch = authorized.watch_credential(state);
-    let end = stream_end(watch, ConnectionState::of(request).client_closed());
-    let events = events(state, authorized.caller(), accepted).map(move |event| {
-        let _held_until_the_end = &slot;
-        event
-    });
-    sse::stream(events.take_until(Box::pin(end)))
-}
-
-async fn respond_full(accepted: AcceptedTurn, began: Instant) -> Result<HttpResponse, ApiError> {
-    let completed = accepted.reply().await?;
+fn respond_full(completed: CompletedChat, began: Instant) -> HttpResponse {
     let timing = format!(
         "store;dur={:.3}, engine;dur={:.3}, total;dur={:.3}",
         milliseconds(completed.store),
         milliseconds(completed.engine),
         milliseconds(began.elapsed()),
     );
-    Ok(HttpResponse::Ok()
+    HttpResponse::Ok()
         .insert_header((SERVER_TIMING, timing))
-        .json(completed.reply))
+        .json(completed.reply)
 }
 
 async fn respond_async(

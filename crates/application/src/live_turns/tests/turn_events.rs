@@ -3,15 +3,15 @@ use std::{
     time::Duration,
 };
 
-use domain::{NodeId, Problem, ProblemCode, TurnStatus};
+use domain::{NodeId, Problem, ProblemCode, TurnEvent, TurnStatus};
 use proptest::{collection::vec, prelude::*};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::{
     super::{
-        live_turn::LiveTurn, ownership::TurnOwnership, progress::TurnOutcome,
-        reply_cursor::ReplyPiece, turn_events::*, turn_waiter::TurnWaiter,
+        live_turn::LiveTurn, ownership::TurnOwnership, progress::TurnOutcome, turn_events::*,
+        turn_waiter::TurnWaiter,
     },
     fixture::{StoredTurn, started, subject},
 };
@@ -102,7 +102,7 @@ async fn yield_times(times: usize) {
 fn text_of(received: &[TurnEvent]) -> String {
     let mut text = String::new();
     for event in received {
-        if let TurnEvent::Reply(ReplyPiece::Delta(delta)) = event {
+        if let TurnEvent::Delta(delta) = event {
             assert_eq!(
                 (delta.from, delta.to),
                 (text.len(), text.len() + delta.text.len())
@@ -130,17 +130,17 @@ proptest! {
         for received in readers {
             prop_assert_eq!(&text_of(&received), &text);
             let is = |kind: fn(&TurnEvent) -> bool| received.iter().filter(|it| kind(it)).count();
-            let queued = is(|it| matches!(it, TurnEvent::Queued { .. }));
+            let queued = is(|it| matches!(it, TurnEvent::Queued(_)));
             prop_assert!(queued <= usize::from(waits.is_some()));
             prop_assert_eq!(is(|it| matches!(it, TurnEvent::Started(_))), 1);
             prop_assert!(matches!(received[queued], TurnEvent::Started(_)));
             let ends = is(|it| {
-                matches!(it, TurnEvent::Failed { .. } | TurnEvent::Cancelled { .. })
+                matches!(it, TurnEvent::Failed(_) | TurnEvent::Cancelled(_))
             });
             prop_assert_eq!(ends, 1);
             let end = received.last().unwrap();
             prop_assert_eq!(
-                matches!(end, TurnEvent::Cancelled { .. }),
+                matches!(end, TurnEvent::Cancelled(_)),
                 outcome == TurnOutcome::Cancelled
             );
         }

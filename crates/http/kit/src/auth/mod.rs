@@ -29,4 +29,4 @@ pub use large_responses::LargeResponses;
 pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};
 pub use rate_limits::{count_request, rate_limit};
 pub use socket_handshake::{SUBPROTOCOL, check_socket_request, is_upgrade};
-pub use streams::{open_stream, stream_end};
+pub use streams::open_stream;

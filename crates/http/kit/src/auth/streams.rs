@@ -1,6 +1,6 @@
-//! The limit on open streams and sockets of a principal, and the end of a stream before its turn.
+//! The limit on open streams and sockets of a principal.
 
-use access::{AuthContext, CredentialWatch};
+use access::AuthContext;
 use application::principal_limits::{PrincipalLimits, TooManyStreams};
 use domain::ProblemCode;
 use ports::StreamSlot;
@@ -23,15 +23,6 @@ pub async fn open_stream(
         violated_policy: Some(LimitPolicy::Streams),
         ..ApiError::new(ProblemCode::TooManyStreams)
     })
-}
-
-/// Waits until the stream of a turn must end before the turn: because the credential expires or is
-/// revoked, or the client disconnects. The turn continues.
-pub async fn stream_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
-    tokio::select! {
-        _ = watch.ended() => {}
-        () = client_closed => {}
-    }
 }
 
 #[cfg(test)]

@@ -6,4 +6,4 @@ mod stream;
 
 pub use request::{ChatRequest, ConversationReference, HistoryItem, WhenBusy};
 pub use response_mode::{RESPOND_ASYNC, ResponseMode};
-pub use stream::{ChatEvent, TurnFailed, TurnPlace, events};
+pub use stream::stream_turn;

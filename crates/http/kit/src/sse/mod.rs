@@ -7,7 +7,8 @@ mod position;
 
 use std::{
     borrow::Cow,
-    fmt::{self, Display, Write as _},
+    fmt::{Display, Write as _},
+    io::Write as _,
     iter,
     pin::Pin,
     sync::Arc,
@@ -44,50 +45,72 @@ pub const STREAM_CACHING: HeaderValue = HeaderValue::from_static("no-store, no-t
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The id that a client that reconnects sends.
-    pub id: Option<EventId>,
-    /// The name of its type; absent where the data contains it.
-    pub name: Option<Cow<'static, str>>,
+    /// The position of the event log that a client that reconnects sends.
+    pub id: Option<Seq>,
+    /// The name of its type.
+    pub name: Cow<'static, str>,
     /// The data; shared, because many streams may send the same event.
     pub data: Arc<str>,
 }
 
-impl Event {
-    /// Creates an event that has only data: `value` as JSON. It consists of text, numbers and JSON,
-    /// so serializing it cannot fail.
-    pub fn json(value: &impl Serialize) -> Self {
-        Self::data(serde_json::to_string(value).unwrap_or_default())
+/// Events that are encoded already, to be sent in one piece.
+#[derive(Debug, Default)]
+pub struct Events(Vec<u8>);
+
+impl Events {
+    /// Adds an event whose data is `value` as JSON. `name` is absent where the data contains the
+    /// type.
+    pub fn push(&mut self, name: Option<&str>, id: Option<impl Display>, value: &impl Serialize) {
+        self.0.reserve(256);
+        if let Some(name) = name {
+            self.field("event", name);
+        }
+        if let Some(id) = id {
+            self.field("id", id);
+        }
+        self.0.extend_from_slice(b"data: ");
+        // The value consists of text, numbers and JSON, so it can be serialized, and JSON is one line.
+        let _ = serde_json::to_writer(&mut self.0, value);
+        self.0.extend_from_slice(b"\n\n");
     }
 
-    /// Creates the last event of a stream, for clients that wait for it.
-    pub fn done() -> Self {
-        Self::data("[DONE]")
+    /// Adds an event of which everything is in its data: `value` as JSON.
+    pub fn push_data(&mut self, value: &impl Serialize) {
+        self.push(None, None::<&str>, value);
     }
 
-    fn data(data: impl Into<Arc<str>>) -> Self {
-        Self {
-            id: None,
-            name: None,
-            data: data.into(),
+    /// Adds the last event of a stream, for clients that wait for it.
+    pub fn push_done(&mut self) {
+        self.0.extend_from_slice(b"data: [DONE]\n\n");
+    }
+
+    /// Adds other events after these, and leaves none of them.
+    pub fn append(&mut self, other: &mut Self) {
+        if self.0.is_empty() {
+            std::mem::swap(&mut self.0, &mut other.0);
+        } else {
+            self.0.append(&mut other.0);
         }
     }
-}
 
-/// The id of an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EventId {
-    /// A position of the event log.
-    Position(Seq),
-    /// A text of a protocol.
-    Text(String),
-}
+    /// Removes all events.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 
-impl Display for EventId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Position(seq) => seq.0.fmt(formatter),
-            Self::Text(text) => formatter.write_str(text),
-        }
+    /// Returns whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the events as they are sent, and leaves none.
+    pub fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.0).into()
+    }
+
+    fn field(&mut self, name: &str, value: impl Display) {
+        // Writing to memory cannot fail.
+        let _ = writeln!(self.0, "{name}: {value}");
     }
 }
 
@@ -96,8 +119,8 @@ impl Display for EventId {
 pub enum Frame {
     /// An event.
     Event(Event),
-    /// Events that are sent in one piece.
-    Events(Vec<Event>),
+    /// The bytes of [`Events`].
+    Encoded(Bytes),
     /// A position up to which there are no events for this client. It is sent with the next
     /// comment, so that a client that reconnects continues there.
     Position(Seq),
@@ -160,7 +183,7 @@ impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
             if frame == Frame::Cut {
                 return Poll::Ready(Some(Err(Cut)));
             }
-            let text = encode(&frame);
+            let text = encode(frame);
             self.unsent_position = None;
             self.reset_timer();
             return Poll::Ready(Some(Ok(text)));
@@ -181,15 +204,11 @@ impl<F> Encoder<F> {
 }
 
 /// Encodes one frame. A position and a cut have no text of their own.
-fn encode(frame: &Frame) -> Bytes {
+fn encode(frame: Frame) -> Bytes {
     let mut text = String::new();
     match frame {
-        Frame::Event(event) => encode_event(&mut text, event),
-        Frame::Events(events) => {
-            for event in events {
-                encode_event(&mut text, event);
-            }
-        }
+        Frame::Event(event) => encode_event(&mut text, &event),
+        Frame::Encoded(events) => return events,
         Frame::Position(_) | Frame::Cut => return Bytes::new(),
         Frame::Reconnect { after, from } => {
             field(&mut text, "retry", after.as_millis());
@@ -201,11 +220,9 @@ fn encode(frame: &Frame) -> Bytes {
 
 fn encode_event(text: &mut String, event: &Event) {
     text.reserve(event.data.len() + 96);
-    if let Some(name) = &event.name {
-        field(text, "event", name);
-    }
-    if let Some(id) = &event.id {
-        field(text, "id", id);
+    field(text, "event", &event.name);
+    if let Some(seq) = event.id {
+        field(text, "id", seq.0);
     }
     for line in lines(&event.data) {
         field(text, "data", line);

@@ -6,14 +6,14 @@ use super::*;
 
 fn event(seq: i64, data: &str) -> Event {
     Event {
-        id: Some(EventId::Position(Seq(seq))),
-        name: Some("agent.created".into()),
+        id: Some(Seq(seq)),
+        name: "agent.created".into(),
         data: data.into(),
     }
 }
 
 fn text(frame: &Frame) -> String {
-    String::from_utf8(encode(frame).to_vec()).unwrap()
+    String::from_utf8(encode(frame.clone()).to_vec()).unwrap()
 }
 
 /// Parses a stream like a client that follows the standard: type, last id and data of each event.

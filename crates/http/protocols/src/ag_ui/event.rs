@@ -101,16 +101,6 @@ impl From<domain::Usage> for TokenUsage {
     }
 }
 
-impl RunEvent<'_> {
-    /// Returns the event as it is sent.
-    pub(super) fn encode(&self, id: Option<String>) -> Event {
-        Event {
-            id: id.map(EventId::Text),
-            ..Event::json(self)
-        }
-    }
-}
-
 /// Returns the metadata of a tool result: its status, also as `TanStack` AI reads it.
 pub(super) fn result_metadata(status: &str) -> Value {
     if status == "ok" {

@@ -1,15 +1,10 @@
 //! The events of a run, made from those of its turn.
 
-use application::live_turns::{ReplyPiece, TurnEvent};
-use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, TurnId};
-use kit::sse::Event;
+use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, TurnEvent, TurnId};
+use kit::sse::{Event, Events};
 use serde_json::{Value, json};
 
-use super::{
-    cursor::{EventCursor, Received},
-    event::{Outcome, PROTOCOL_VERSION, RunEvent},
-    reply::Reply,
-};
+use super::{cursor::{EventCursor, Received}, event::{Outcome, PROTOCOL_VERSION, RunEvent}, reply::Reply};
 
 mod tool_calls;
 
@@ -38,7 +33,7 @@ pub(super) struct RunEvents {
     /// The events of the turn up to that part, until it is reached. If the turn never had it, they
     /// are sent as well.
     passed: Vec<TurnEvent>,
-    ready: Vec<Event>,
+    ready: Events,
     has_ended: bool,
 }
 
@@ -62,7 +57,7 @@ impl RunEvents {
             emitted: Received::default(),
             received: received.unwrap_or_default(),
             passed: Vec::new(),
-            ready: Vec::new(),
+            ready: Events::default(),
             has_ended: false,
         };
         if received.is_none() {
@@ -77,8 +72,7 @@ impl RunEvents {
             run_id: &self.run.id,
             protocol_version: self.run.knows_outcomes.then_some(PROTOCOL_VERSION),
         };
-        let event = event.encode(self.id());
-        self.ready.push(event);
+        self.ready.push(None, self.id(), &event);
     }
 
     /// Sends the run from its beginning to a client that has lost it at a position that its turn,
@@ -93,18 +87,12 @@ impl RunEvents {
         }
     }
 
-    /// Returns the events that were emitted since the last call. Until the turn has reached the part
-    /// that the client has received, they are kept: it may never reach it.
-    pub(super) fn take(&mut self) -> Vec<Event> {
+    /// Moves the events that were emitted since the last call to others. Until the turn has reached the
+    /// part that the client has received, they are kept: it may never reach it.
+    pub(super) fn take_into(&mut self, events: &mut Events) {
         if self.has_ended || self.received.is_within(self.emitted) {
-            return std::mem::take(&mut self.ready);
+            events.append(&mut self.ready);
         }
-        Vec::new()
-    }
-
-    /// Returns whether the last event was emitted.
-    pub(super) const fn has_ended(&self) -> bool {
-        self.has_ended
     }
 
     /// Adds the messages before the run.
@@ -125,21 +113,21 @@ impl RunEvents {
             self.passed.push(event.clone());
         }
         match event {
-            TurnEvent::Queued { turn_id, .. } => {
-                self.add_custom("queued", json!({ "turnId": turn_id }));
+            TurnEvent::Queued(place) => {
+                self.add_custom("queued", json!({ "turnId": place.turn_id }));
             }
             TurnEvent::Started(started) => {
                 self.reply = Reply::new(started.reply_id, self.run.is_one_message);
             }
-            TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.add_text(&delta),
-            TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.add_call(&call),
-            TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.add_result(&call),
+            TurnEvent::Delta(delta) => self.add_text(&delta),
+            TurnEvent::ToolCalled(call) => self.add_call(&call),
+            TurnEvent::ToolReturned(call) => self.add_result(&call),
             TurnEvent::Completed(reply) => self.complete(&reply),
-            TurnEvent::Failed { error, .. } => self.fail(&error),
-            TurnEvent::Cancelled { .. } if self.run.knows_outcomes => {
+            TurnEvent::Failed(failed) => self.fail(&failed.error),
+            TurnEvent::Cancelled(_) if self.run.knows_outcomes => {
                 self.finish(Outcome::Cancelled, None);
             }
-            TurnEvent::Cancelled { .. } => self.fail(&Problem::new(ProblemCode::TurnCancelled)),
+            TurnEvent::Cancelled(_) => self.fail(&Problem::new(ProblemCode::TurnCancelled)),
         }
     }
 
@@ -162,8 +150,7 @@ impl RunEvents {
             outcome: self.run.knows_outcomes.then_some(outcome),
             usage: usage.map(|usage| [usage.into()]),
         };
-        let event = event.encode(None);
-        self.ready.push(event);
+        self.ready.push_data(&event);
     }
 
     fn complete(&mut self, reply: &ChatReply) {
@@ -188,7 +175,7 @@ impl RunEvents {
                     message_id: self.reply.message_id(),
                     role: "assistant",
                 };
-                self.ready.push(event.encode(self.id()));
+                self.ready.push(None, self.id(), &event);
             }
         }
         self.emitted.text = delta.to;
@@ -198,7 +185,7 @@ impl RunEvents {
                 message_id: self.reply.message_id(),
                 delta: delta.text.get(skipped..).unwrap_or(&delta.text),
             };
-            self.ready.push(event.encode(self.id()));
+            self.ready.push(None, self.id(), &event);
         }
     }
 
@@ -212,22 +199,21 @@ impl RunEvents {
             let event = RunEvent::TextMessageEnd {
                 message_id: self.reply.message_id(),
             };
-            self.ready.push(event.encode(self.id()));
+            self.ready.push(None, self.id(), &event);
         }
     }
 
     /// Adds an event that a client may receive again.
     fn add(&mut self, event: &RunEvent<'_>) {
-        self.ready.push(event.encode(None));
+        self.ready.push_data(event);
     }
 
     /// Returns the id of the event that was emitted last.
-    fn id(&self) -> Option<String> {
-        let cursor = EventCursor {
+    fn id(&self) -> Option<EventCursor> {
+        Some(EventCursor {
             turn_id: self.turn_id?,
             received: self.emitted.max(self.received),
-        };
-        Some(cursor.to_string())
+        })
     }
 }
 

@@ -1,99 +1,53 @@
 //! The response with the events of a run.
 
-use access::CredentialWatch;
 use actix_web::{HttpRequest, HttpResponse};
-use application::{chat::AcceptedTurn, live_turns::TurnEventStream};
-use domain::{Problem, ProblemCode};
-use futures::{StreamExt as _, stream};
-use kit::{
-    auth::Authorized,
-    problem::store_problem,
-    sse::{self, Frame},
-    state::HttpState,
-};
+use application::chat::AcceptedTurn;
+use domain::{Problem, TurnEvent};
+use futures::stream;
+use kit::{auth::Authorized, sse::{Events, Frame, self}, state::HttpState, turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder, self}};
 use ports::StreamSlot;
-use server::ConnectionState;
-use tokio_util::sync::CancellationToken;
 
 use super::run_events::RunEvents;
 
-/// A run whose events are being sent.
-struct OpenRun {
-    events: RunEvents,
-    turn: TurnEventStream,
-    credential: CredentialWatch,
-    /// Cancelled when the server stops listening.
-    closing: CancellationToken,
-    _slot: Option<StreamSlot>,
+impl TurnEncoder for RunEvents {
+    type Output = Events;
+
+    async fn add(&mut self, event: TurnEvent, events: &mut Events) {
+        self.add_turn_event(event);
+        self.take_into(events);
+    }
+}
+
+/// However the stream ends, its last event ends the run: clients take a stream without one for a
+/// complete reply. Closing the stream does not end the turn.
+impl StreamEncoder for RunEvents {
+    const MOVES: bool = true;
+
+    async fn interrupt(&mut self, reason: Interruption, events: &mut Events) {
+        if let Some(problem) = reason.problem() {
+            self.fail(&Problem::new(problem));
+            self.take_into(events);
+        }
+    }
 }
 
 /// Returns the response with the events of a run. `slot` is the caller's open stream.
-///
-/// However the stream ends, its last event ends the run: clients take a stream without one for a
-/// complete reply. Closing the stream does not end the turn.
 pub(super) fn respond<R>(
     state: &HttpState,
     authorized: &Authorized<R>,
     request: &HttpRequest,
     slot: Option<StreamSlot>,
-    (events, turn): (RunEvents, AcceptedTurn),
+    (mut events, turn): (RunEvents, AcceptedTurn),
 ) -> HttpResponse {
-    let open = OpenRun {
-        events,
-        turn: turn.events(),
-        credential: authorized.watch_credential(state),
-        closing: state.closing.clone(),
-        _slot: slot,
-    };
-    let client_closed = ConnectionState::of(request).client_closed();
-    sse::stream(stream::unfold(open, next).take_until(Box::pin(client_closed)))
+    let mut first = Events::default();
+    events.take_into(&mut first);
+    let turn = EncodedTurn::new(turn, events, first);
+    turn_stream::respond(state, authorized, request, slot, turn)
 }
 
 /// Returns the response with events that have all been emitted.
-pub(super) fn respond_at_once(mut events: RunEvents) -> HttpResponse {
-    sse::stream(stream::iter([Frame::Events(events.take())]))
-}
-
-/// Waits for the next events. Those that are ready together are sent in one piece.
-async fn next(mut open: OpenRun) -> Option<(Frame, OpenRun)> {
-    loop {
-        while !open.events.has_ended()
-            && let Some(event) = open.turn.next_ready()
-        {
-            open.events.add_turn_event(event);
-        }
-        let events = open.events.take();
-        if !events.is_empty() {
-            return Some((Frame::Events(events), open));
-        }
-        if open.events.has_ended() {
-            return None;
-        }
-        open.wait().await;
-    }
-}
-
-impl OpenRun {
-    /// Waits for the next event of the turn, or for a reason to end before it.
-    async fn wait(&mut self) {
-        let runs_here = self.turn.runs_here();
-        let problem = tokio::select! {
-            biased;
-            event = self.turn.next() => match event {
-                Some(Ok(event)) => return self.events.add_turn_event(event),
-                Some(Err(error)) => {
-                    tracing::warn!(
-                        error = ports::error::one_line(&error),
-                        "run cannot read its turn from the store; reporting it as failed to the client"
-                    );
-                    store_problem(&error)
-                }
-                None => ProblemCode::Internal,
-            },
-            end = self.credential.ended() => end.into(),
-            // A turn that runs here ends before the process does.
-            () = self.closing.cancelled(), if !runs_here => ProblemCode::Draining,
-        };
-        self.events.fail(&Problem::new(problem));
-    }
+pub(super) fn respond_at_once(mut run: RunEvents) -> HttpResponse {
+    let mut events = Events::default();
+    run.take_into(&mut events);
+    sse::stream(stream::iter([Frame::Encoded(events.take())]))
 }

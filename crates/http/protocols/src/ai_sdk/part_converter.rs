@@ -1,7 +1,8 @@
 //! The conversion of the events of a turn into the parts of a stream.
 
-use application::live_turns::{ReplyPiece, TurnEvent};
-use domain::{ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
+use domain::{
+    ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnEvent, TurnStarted,
+};
 
 use super::{
     error,
@@ -35,57 +36,54 @@ impl PartConverter {
         }
     }
 
-    /// Appends the parts of an event, and returns whether it is the last one.
-    pub(super) fn convert(&mut self, event: TurnEvent, parts: &mut Vec<Part>) -> bool {
+    /// Sends the parts of an event.
+    pub(super) fn convert(&mut self, event: TurnEvent, send: &mut dyn FnMut(Part)) {
         match event {
-            TurnEvent::Queued { turn_id, .. } => parts.push(Part::Queued {
-                data: QueuedData { turn_id },
+            TurnEvent::Queued(place) => send(Part::Queued {
+                data: QueuedData {
+                    turn_id: place.turn_id,
+                },
                 transient: true,
             }),
             TurnEvent::Started(started) => {
                 self.has_started = true;
-                start(&started, parts);
+                start(&started, send);
             }
-            TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.delta(&delta, parts),
-            TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.tool_called(call, parts),
-            TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.tool_returned(call, parts),
+            TurnEvent::Delta(delta) => self.delta(&delta, send),
+            TurnEvent::ToolCalled(call) => self.tool_called(call, send),
+            TurnEvent::ToolReturned(call) => self.tool_returned(call, send),
             TurnEvent::Completed(reply) => {
-                self.end_text(parts);
-                finish(reply, parts);
-                return true;
+                self.end_text(send);
+                finish(reply, send);
             }
-            TurnEvent::Failed { mut error, .. } => {
+            TurnEvent::Failed(failed) => {
+                let mut error = failed.error;
                 error.request_id = error.request_id.or_else(|| self.request_id.take());
                 let error_text = error::text(&error);
-                parts.push(Part::Error { error_text });
-                return true;
+                send(Part::Error { error_text });
             }
-            TurnEvent::Cancelled { .. } => {
-                self.cancel(parts);
-                return true;
-            }
+            TurnEvent::Cancelled(_) => self.cancel(send),
         }
-        false
     }
 
-    fn cancel(&mut self, parts: &mut Vec<Part>) {
-        self.end_text(parts);
+    fn cancel(&mut self, send: &mut dyn FnMut(Part)) {
+        self.end_text(send);
         let open_calls = self.tool_calls.drain(..);
-        parts.extend(open_calls.map(|id| ToolOutcome::cancelled().into_part(id)));
+        open_calls.for_each(|id| send(ToolOutcome::cancelled().into_part(id)));
         // A client that receives metadata without a reply would show an empty one.
         if self.has_started {
-            parts.push(Part::MessageMetadata {
+            send(Part::MessageMetadata {
                 message_metadata: CancelledMetadata {
                     finish_reason: FinishReason::Cancelled,
                 },
             });
         }
-        parts.push(Part::Abort {
+        send(Part::Abort {
             reason: "The turn was cancelled.",
         });
     }
 
-    fn delta(&mut self, delta: &ReplyDelta, parts: &mut Vec<Part>) {
+    fn delta(&mut self, delta: &ReplyDelta, send: &mut dyn FnMut(Part)) {
         let (mut from, mut text) = (delta.from, &*delta.text);
         if self.text.is_none() && self.has_called {
             text = after_tool(text);
@@ -96,24 +94,26 @@ impl PartConverter {
         }
         let id = self.text.get_or_insert_with(|| {
             let id = from.to_string();
-            parts.push(Part::TextStart { id: id.clone() });
+            send(Part::TextStart { id: id.clone() });
             id
         });
-        parts.push(Part::TextDelta {
+        send(Part::TextDelta {
             id: id.clone(),
             delta: text.to_owned(),
         });
     }
 
-    fn end_text(&mut self, parts: &mut Vec<Part>) {
-        parts.extend(self.text.take().map(|id| Part::TextEnd { id }));
+    fn end_text(&mut self, send: &mut dyn FnMut(Part)) {
+        if let Some(id) = self.text.take() {
+            send(Part::TextEnd { id });
+        }
     }
 
-    fn tool_called(&mut self, call: ToolCalled, parts: &mut Vec<Part>) {
-        self.end_text(parts);
+    fn tool_called(&mut self, call: ToolCalled, send: &mut dyn FnMut(Part)) {
+        self.end_text(send);
         self.has_called = true;
         self.tool_calls.push(call.id.clone());
-        parts.push(Part::ToolInputAvailable {
+        send(Part::ToolInputAvailable {
             tool_call_id: call.id,
             tool_name: call.name,
             input: call.arguments,
@@ -122,10 +122,10 @@ impl PartConverter {
         });
     }
 
-    fn tool_returned(&mut self, call: ToolReturned, parts: &mut Vec<Part>) {
+    fn tool_returned(&mut self, call: ToolReturned, send: &mut dyn FnMut(Part)) {
         self.tool_calls.retain(|open| *open != call.id);
         let outcome = ToolOutcome::new(&call.status, call.result);
-        parts.push(outcome.into_part(call.id));
+        send(outcome.into_part(call.id));
     }
 }
 
@@ -149,20 +149,20 @@ impl ToolOutcome {
     }
 }
 
-fn start(started: &TurnStarted, parts: &mut Vec<Part>) {
-    parts.push(Part::Start {
+fn start(started: &TurnStarted, send: &mut dyn FnMut(Part)) {
+    send(Part::Start {
         message_id: started.reply_id.to_string(),
         message_metadata: StartMetadata {
             turn_id: started.turn_id,
             agent_version: started.agent_version,
         },
     });
-    parts.push(Part::StartStep);
+    send(Part::StartStep);
 }
 
-fn finish(reply: ChatReply, parts: &mut Vec<Part>) {
-    parts.push(Part::FinishStep);
-    parts.push(Part::Finish {
+fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
+    send(Part::FinishStep);
+    send(Part::Finish {
         finish_reason: match reply.finish_reason {
             FinishReason::Stop => "stop",
             FinishReason::Length => "length",

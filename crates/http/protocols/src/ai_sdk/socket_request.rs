@@ -174,7 +174,8 @@ impl SocketRequest {
             };
             let Some(event) = event else { break };
             let event = event.map_err(|error| ApiError::new(store_problem(&error)))?;
-            is_ended = converter.convert(event, &mut parts);
+            is_ended = event.is_last();
+            converter.convert(event, &mut |part| parts.push(part));
             for chunk in &parts {
                 let frame = ServerFrame::Chunk {
                     request_id,

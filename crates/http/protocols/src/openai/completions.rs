@@ -1,31 +1,13 @@
 //! `POST /v1/chat/completions`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::{
-    ChatCommand,
-    chat::{AcceptedTurn, EphemeralChat},
-};
-use domain::{AgentId, IdempotencyKey, ProblemCode};
-use futures::StreamExt as _;
-use kit::{
-    auth::{Authorized, ChatWrite},
-    layers::RequestId,
-    problem::ApiError,
-    request::{IdempotencyHeader, LenientJson, mark_replayed},
-    sse,
-    state::HttpState,
-};
-use ports::{IdSource, StreamSlot};
-use server::ConnectionState;
+use application::{ChatCommand, chat::{AcceptedTurn, EphemeralChat}};
+use domain::{AgentId, IdempotencyKey};
+use kit::{auth::{Authorized, ChatWrite}, layers::RequestId, problem::ApiError, request::{IdempotencyHeader, LenientJson, mark_replayed}, state::HttpState, turn_stream::{respond, whole_reply}};
+use ports::IdSource;
 
-use super::{
-    models,
-    request::{CompletionBody, CompletionRequest, StoredConversation},
-    resend::{MessageId, SentMessage},
-    response::{Chunks, Completion, Head},
-    stream::ReplyStream,
-};
 use crate::EndUser;
+use super::{models, request::{CompletionBody, CompletionRequest, StoredConversation}, resend::{MessageId, SentMessage}, response::{Chunks, Completion, Head}, stream};
 
 /// Replies to the newest message of the user. Nothing is stored, unless the request names a
 /// conversation.
@@ -62,15 +44,17 @@ pub(super) async fn create(
         None => sender.send_ephemeral(&mut completion).await?,
     };
     let is_replayed = accepted.is_replayed;
+    let head = Head::new(accepted.turn_id, completion.model);
     let response = if completion.stream {
-        respond_stream(&state, &authorized, &request, slot, completion, accepted).await
+        let chunks = Chunks {
+            head,
+            include_usage: completion.include_usage,
+        };
+        let begun = stream::begin(accepted, chunks, RequestId::of(&request)).await;
+        begun.map(|turn| respond(&state, &authorized, &request, slot, turn))
     } else {
-        // A turn that is not stored ends with its connection.
-        let closed = ConnectionState::of(&request).client_closed();
-        tokio::select! {
-            response = respond_whole(completion, accepted) => response,
-            () = closed, if !is_stored => Err(ProblemCode::TurnCancelled.into()),
-        }
+        let completed = whole_reply(&request, accepted, is_stored).await;
+        completed.map(|it| HttpResponse::Ok().json(Completion::new(head, it.reply)))
     };
     mark_replayed(response, is_replayed)
 }
@@ -158,37 +142,4 @@ impl Submission<'_> {
         let caller = self.authorized.caller();
         Ok(self.authorized.chat.send_ephemeral(caller, chat).await?)
     }
-}
-
-async fn respond_whole(
-    completion: CompletionRequest,
-    accepted: AcceptedTurn,
-) -> Result<HttpResponse, ApiError> {
-    let head = Head::new(accepted.turn_id, completion.model);
-    let completed = accepted.reply().await?;
-    Ok(HttpResponse::Ok().json(Completion::new(head, completed.reply)))
-}
-
-async fn respond_stream(
-    state: &HttpState,
-    authorized: &Authorized<ChatWrite>,
-    request: &HttpRequest,
-    slot: Option<StreamSlot>,
-    completion: CompletionRequest,
-    accepted: AcceptedTurn,
-) -> Result<HttpResponse, ApiError> {
-    let chunks = Chunks {
-        head: Head::new(accepted.turn_id, completion.model),
-        include_usage: completion.include_usage,
-    };
-    let request_id = RequestId::of(request);
-    let reply = ReplyStream::begin(accepted.events(), chunks, request_id).await?;
-    let mut watch = authorized.watch_credential(state);
-    let data = reply.data(async move { watch.ended().await });
-    let data = data.map(move |event| {
-        let _held_until_the_end = &slot;
-        event
-    });
-    let closed = ConnectionState::of(request).client_closed();
-    Ok(sse::stream(data.take_until(Box::pin(closed))))
 }

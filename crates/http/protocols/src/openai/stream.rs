@@ -3,20 +3,11 @@
 //! These clients take every stream that ends cleanly for a whole reply, with or without `[DONE]`.
 //! So a stream ends with the chunks of the end of a reply or with the data of an error.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
-use access::CredentialEnd;
-use application::{
-    ChatError,
-    live_turns::{ReplyPiece, TurnEvent, TurnEventStream},
-};
-use domain::{Problem, ProblemCode};
-use futures::{Stream, stream};
-use kit::{
-    problem::{ApiError, store_problem},
-    sse::Event,
-};
-use ports::RepositoryError;
+use application::{ChatError, chat::AcceptedTurn};
+use domain::{Problem, ProblemCode, TurnEvent};
+use kit::{problem::{ApiError, store_problem}, sse::{Event, Events}, turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder}};
 use tokio::time::{Instant, timeout_at};
 
 use super::{error::ErrorData, response::Chunks};
@@ -25,114 +16,78 @@ use super::{error::ErrorData, response::Chunks};
 /// reported by its status: then clients can repeat the request.
 const MAX_STATUS_DELAY: Duration = Duration::from_millis(500);
 
-/// A streamed reply.
-pub(super) struct ReplyStream {
-    events: TurnEventStream,
+/// Sends a reply as chunks.
+pub(super) struct ReplyChunks {
     chunks: Chunks,
     request_id: Option<String>,
-    unsent: VecDeque<Event>,
-    has_ended: bool,
+    /// True if there is a chunk after the first one.
+    has_text: bool,
 }
 
-impl ReplyStream {
-    /// Waits a short time for the first text, and returns the error of a turn that fails before.
-    pub(super) async fn begin(
-        events: TurnEventStream,
-        chunks: Chunks,
-        request_id: Option<String>,
-    ) -> Result<Self, ApiError> {
-        let mut begun = Self {
-            events,
-            chunks,
-            request_id,
-            unsent: VecDeque::new(),
-            has_ended: false,
-        };
-        let until = Instant::now() + MAX_STATUS_DELAY;
-        while let Ok(Some(event)) = timeout_at(until, begun.events.next()).await {
-            match event? {
-                TurnEvent::Failed { error, .. } => return Err(ChatError::Failed(error).into()),
-                TurnEvent::Cancelled { .. } => return Err(ChatError::Cancelled.into()),
-                event => begun.apply(Ok(event)),
-            }
-            if begun.has_ended || begun.has_text() {
-                break;
-            }
+/// Waits a short time for the first text, and returns the error of a turn that fails before.
+pub(super) async fn begin(
+    accepted: AcceptedTurn,
+    chunks: Chunks,
+    request_id: Option<String>,
+) -> Result<EncodedTurn<ReplyChunks>, ApiError> {
+    let encoder = ReplyChunks {
+        chunks,
+        request_id,
+        has_text: false,
+    };
+    let mut begun = EncodedTurn::new(accepted, encoder, Events::default());
+    let until = Instant::now() + MAX_STATUS_DELAY;
+    while !begun.encoder.has_text
+        && let Ok(Some(event)) = timeout_at(until, begun.events.next()).await
+    {
+        match event? {
+            TurnEvent::Failed(failed) => return Err(ChatError::Failed(failed.error).into()),
+            TurnEvent::Cancelled(_) => return Err(ChatError::Cancelled.into()),
+            event => begun.add(event).await,
         }
-        Ok(begun)
     }
+    Ok(begun)
+}
 
-    /// Returns the data of the stream. If the credential ends before the turn, the last of it is an
-    /// error.
-    pub(super) fn data(
-        self,
-        credential_end: impl Future<Output = CredentialEnd> + 'static,
-    ) -> impl Stream<Item = Event> {
-        let credential_end = Box::pin(credential_end);
-        stream::unfold((self, credential_end), async |(mut reply, mut end)| {
-            let event = tokio::select! {
-                biased;
-                event = reply.next() => event?,
-                reason = &mut end => {
-                    reply.fail(Problem::new(reason.into()));
-                    reply.unsent.pop_front()?
-                }
-            };
-            Some((event, (reply, end)))
-        })
-    }
+impl TurnEncoder for ReplyChunks {
+    type Output = Events;
 
-    /// Waits for the next data; `None` at the end.
-    async fn next(&mut self) -> Option<Event> {
-        while self.unsent.is_empty() && !self.has_ended {
-            match self.events.next().await {
-                Some(event) => self.apply(event),
-                None => self.has_ended = true,
-            }
-        }
-        self.unsent.pop_front()
-    }
-
-    /// Returns whether there is data after the first chunk.
-    fn has_text(&self) -> bool {
-        self.unsent.len() > 1
-    }
-
-    fn apply(&mut self, event: Result<TurnEvent, RepositoryError>) {
+    async fn add(&mut self, event: TurnEvent, events: &mut Events) {
         match event {
-            Ok(TurnEvent::Started(_)) => {
-                let first = Event::json(&self.chunks.first());
-                self.unsent.push_back(first);
-            }
-            Ok(TurnEvent::Reply(ReplyPiece::Delta(delta))) => {
-                let text = Event::json(&self.chunks.text(&delta.text));
-                self.unsent.push_back(text);
+            TurnEvent::Started(_) => events.push_data(&self.chunks.first()),
+            TurnEvent::Delta(delta) => {
+                self.has_text = true;
+                events.push_data(&self.chunks.text(&delta.text));
             }
             // Agents call their tools themselves.
-            Ok(TurnEvent::Queued { .. } | TurnEvent::Reply(_)) => {}
-            Ok(TurnEvent::Completed(reply)) => {
-                let last = Event::json(&self.chunks.last(reply.finish_reason));
-                let usage = self.chunks.usage(reply.usage).as_ref().map(Event::json);
-                self.unsent.extend([last].into_iter().chain(usage));
-                self.unsent.push_back(Event::done());
-                self.has_ended = true;
+            TurnEvent::Queued(_) | TurnEvent::ToolCalled(_) | TurnEvent::ToolReturned(_) => {}
+            TurnEvent::Completed(reply) => {
+                self.has_text = true;
+                events.push_data(&self.chunks.last(reply.finish_reason));
+                if let Some(usage) = self.chunks.usage(reply.usage) {
+                    events.push_data(&usage);
+                }
+                events.push_done();
             }
-            Ok(TurnEvent::Failed { error, .. }) => self.fail(error),
-            Ok(TurnEvent::Cancelled { .. }) => self.fail(Problem::new(ProblemCode::TurnCancelled)),
-            Err(error) => {
-                tracing::warn!(
-                    error = ports::error::one_line(&error),
-                    "chat completion cannot read its turn from the store; reporting an error to the client"
-                );
-                self.fail(Problem::new(store_problem(&error)));
+            TurnEvent::Failed(failed) => self.fail(failed.error, events),
+            TurnEvent::Cancelled(_) => {
+                self.fail(Problem::new(ProblemCode::TurnCancelled), events);
             }
         }
     }
+}
 
-    fn fail(&mut self, mut problem: Problem) {
+impl StreamEncoder for ReplyChunks {
+    async fn interrupt(&mut self, reason: Interruption, events: &mut Events) {
+        if let Some(problem) = reason.problem() {
+            self.fail(Problem::new(problem), events);
+        }
+    }
+}
+
+impl ReplyChunks {
+    fn fail(&self, mut problem: Problem, events: &mut Events) {
         problem.request_id.clone_from(&self.request_id);
-        let error = Event::json(&ErrorData::of(&problem));
-        self.unsent.push_back(error);
-        self.has_ended = true;
+        events.push_data(&ErrorData::of(&problem));
     }
 }

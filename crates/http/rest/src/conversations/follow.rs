@@ -1,16 +1,8 @@
 //! `GET /api/conversations/{id}/stream`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::ConversationId;
-use kit::{
-    auth::{Authorized, ConversationsRead},
-    chat::ChatEvent,
-    problem::ApiError,
-    request::PathId,
-    state::HttpState,
-};
-
-use crate::chat::stream_turn;
+use domain::{ConversationId, TurnEvent};
+use kit::{auth::{Authorized, ConversationsRead}, chat::stream_turn, problem::ApiError, request::PathId, state::HttpState};
 
 /// Follow the turn of a conversation: the running turn, or else the first queued one, or else the
 /// newest, if it has ended in the last ten minutes.
@@ -22,7 +14,7 @@ use crate::chat::stream_turn;
     get, path = "/api/conversations/{id}/stream", operation_id = "follow_conversation", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
     responses(
-        (status = 200, description = "The events of the turn.", body = ChatEvent, content_type = "text/event-stream"),
+        (status = 200, description = "The events of the turn.", body = TurnEvent, content_type = "text/event-stream"),
         (status = 204, description = "No turn is queued or running, and none has ended in the last ten minutes."),
         (status = 429, description = "Too many requests, or too many open streams."),
     ),

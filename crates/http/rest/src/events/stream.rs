@@ -3,26 +3,19 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use access::CredentialWatch;
-use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::{
-    events::EventListing,
-    realtime::{Follower, LogUpdate, SerializedEvent},
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
+use application::{events::EventListing, realtime::{Follower, LogUpdate, SerializedEvent}};
 use domain::Seq;
 use futures::{Stream, StreamExt as _, stream};
-use kit::{
-    auth::{Authorized, EventsRead},
-    problem::ApiError,
-    reads,
-    sse::{self, Event, EventId, Frame},
-    state::HttpState,
-};
+use kit::{auth::{Authorized, EventsRead}, problem::ApiError, reads, request::{QueryParameters, unsigned}, sse::{Event, Frame, self}, state::HttpState};
 use metrics::Gauge;
 use ports::{IdSource, StreamSlot};
 use serde::Serialize;
 use server::ConnectionState;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The delay in milliseconds after which clients reconnect: random, so that clients that were
 /// disconnected together do not return together.
@@ -58,7 +51,7 @@ pub(super) async fn respond(
     listing: EventListing,
 ) -> Result<HttpResponse, ApiError> {
     let listing = EventListing {
-        since: sse::last_event_id(request)?.or(listing.since),
+        since: last_event_id(request)?.or(listing.since),
         ..listing
     };
     let slot = authorized.open_stream(state).await?;
@@ -81,6 +74,32 @@ pub(super) async fn respond(
     let (name, value) = reads::position(position);
     response.headers_mut().insert(name, value.into());
     Ok(response)
+}
+
+/// Returns the position after which a request reads the log; `None` also if it is malformed.
+pub fn requested_position(request: &HttpRequest) -> Option<Seq> {
+    let since = || {
+        let mut query = QueryParameters::read(request, &[]);
+        query.parsed::<i64>("since", "").map(Seq)
+    };
+    last_event_id(request).ok().flatten().or_else(since)
+}
+
+/// Returns the position after which a client that reconnects continues.
+fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
+    let mut values = request.headers().get_all(LAST_EVENT_ID);
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().and_then(unsigned);
+    let seq = text.and_then(|text| text.parse().ok());
+    match seq {
+        Some(seq) if seq >= 0 && values.next().is_none() => Ok(Some(Seq(seq))),
+        _ => Err(ApiError::header(
+            "Last-Event-ID",
+            "must be the id of the last received event: a whole number, at least 0",
+        )),
+    }
 }
 
 /// Waits until the stream must end.
@@ -171,8 +190,8 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
 
 fn sse_event(event: &SerializedEvent) -> Event {
     Event {
-        id: Some(EventId::Position(event.seq())),
-        name: Some(event.logged.event.kind.text()),
+        id: Some(event.seq()),
+        name: event.logged.event.kind.text(),
         data: Arc::clone(&event.json),
     }
 }
@@ -183,8 +202,8 @@ fn resync(first_seq: Seq, head_seq: Seq) -> Event {
         head_seq,
     };
     Event {
-        id: Some(EventId::Position(head_seq)),
-        name: Some("resync".into()),
+        id: Some(head_seq),
+        name: "resync".into(),
         // Serialization cannot fail: the data is two numbers.
         data: serde_json::to_string(&resync).unwrap_or_default().into(),
     }

@@ -1,5 +1,4 @@
-use application::live_turns::ReplyPiece;
-use domain::{ConversationId, FinishReason, MessageId, ToolCalled, ToolReturned, Usage};
+use domain::{ConversationId, FinishReason, MessageId, ToolCalled, ToolReturned, TurnPlace, Usage};
 use serde_json::Map;
 use uuid::Uuid;
 
@@ -19,28 +18,28 @@ fn run(knows_outcomes: bool) -> Run {
 }
 
 fn text(from: usize, text: &str) -> TurnEvent {
-    TurnEvent::Reply(ReplyPiece::Delta(ReplyDelta {
+    TurnEvent::Delta(ReplyDelta {
         turn_id: turn_id(),
         conversation_id: None,
         from,
         to: from + text.len(),
         text: text.to_owned(),
-    }))
+    })
 }
 
 fn called(id: &str, at: usize) -> TurnEvent {
-    TurnEvent::Reply(ReplyPiece::ToolCalled(ToolCalled {
+    TurnEvent::ToolCalled(ToolCalled {
         turn_id: turn_id(),
         conversation_id: None,
         id: id.to_owned(),
         at,
         name: "clock".to_owned(),
         arguments: Map::new(),
-    }))
+    })
 }
 
 fn returned(id: &str, at: usize) -> TurnEvent {
-    TurnEvent::Reply(ReplyPiece::ToolReturned(ToolReturned {
+    TurnEvent::ToolReturned(ToolReturned {
         turn_id: turn_id(),
         conversation_id: None,
         id: id.to_owned(),
@@ -49,7 +48,7 @@ fn returned(id: &str, at: usize) -> TurnEvent {
         status: "ok".to_owned(),
         duration_ms: 1,
         result: Some("noon".to_owned()),
-    }))
+    })
 }
 
 fn completed() -> TurnEvent {
@@ -104,14 +103,23 @@ fn events(turn: Vec<TurnEvent>, received: Option<Received>) -> Vec<(Option<Strin
     for event in turn {
         events.add_turn_event(event);
     }
-    assert!(events.has_ended());
-    let emitted = events.take().into_iter();
-    emitted
-        .map(|event| {
-            let id = event.id.map(|id| id.to_string());
-            (id, serde_json::from_str(&event.data).unwrap())
-        })
-        .collect()
+    assert!(events.has_ended);
+    emitted(&mut events)
+}
+
+/// The ids and the data of the events that were emitted.
+fn emitted(run: &mut RunEvents) -> Vec<(Option<String>, Value)> {
+    let mut events = Events::default();
+    run.take_into(&mut events);
+    let text = String::from_utf8(events.take().to_vec()).unwrap();
+    let event = |block: &str| {
+        let (fields, data) = block.split_once("data: ").unwrap();
+        let id = fields
+            .strip_prefix("id: ")
+            .map(|id| id.trim_end().to_owned());
+        (id, serde_json::from_str(data).unwrap())
+    };
+    text.split_terminator("\n\n").map(event).collect()
 }
 
 /// Applies events as a client does: the text, and every part of a tool call.
@@ -199,12 +207,12 @@ fn a_cancelled_turn_is_an_error_to_clients_that_do_not_know_the_outcome() {
     for (knows_outcomes, kind) in [(true, "RUN_FINISHED"), (false, "RUN_ERROR")] {
         let mut events = RunEvents::new(run(knows_outcomes), turn_id(), None);
         events.add_turn_event(text(0, "half"));
-        events.add_turn_event(TurnEvent::Cancelled {
+        events.add_turn_event(TurnEvent::Cancelled(TurnPlace {
             turn_id: turn_id(),
             conversation_id: None,
-        });
-        let last = events.take().pop().unwrap();
-        let data: Value = serde_json::from_str(&last.data).unwrap();
+            seq: None,
+        }));
+        let (_, data) = emitted(&mut events).pop().unwrap();
         assert_eq!(data["type"], kind);
         if knows_outcomes {
             assert_eq!(data["outcome"], json!({"type": "cancelled"}));

@@ -29,7 +29,7 @@ impl RunEvents {
         ] {
             self.emitted.calls += 1;
             if self.emitted.calls > self.received.calls {
-                self.ready.push(part.encode(self.id()));
+                self.ready.push(None, self.id(), &part);
             }
         }
     }
@@ -46,6 +46,6 @@ impl RunEvents {
             role: "tool",
             metadata: result_metadata(&call.status),
         };
-        self.ready.push(event.encode(self.id()));
+        self.ready.push(None, self.id(), &event);
     }
 }
