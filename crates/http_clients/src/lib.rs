@@ -1,5 +1,7 @@
-//! Settings and look-ups of host names that all HTTP clients of the service share.
+//! Settings, look-ups of host names and the decoder of server-sent events that all HTTP clients of the
+//! service share.
 
+mod event_decoder;
 mod name_lookups;
 
 use std::time::Duration;
@@ -11,6 +13,7 @@ use reqwest::{
     redirect,
 };
 
+pub use event_decoder::{EventDecoder, EventTooLarge};
 pub use name_lookups::{look_up, look_up_for_tenant};
 
 /// Returns the builder of a client, which calls the servers that it is configured for and no others: it

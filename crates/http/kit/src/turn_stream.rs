@@ -4,14 +4,22 @@ use std::pin::Pin;
 
 use access::{CredentialEnd, CredentialWatch};
 use actix_web::{HttpRequest, HttpResponse};
-use application::{chat::AcceptedTurn, live_turns::{CompletedChat, TurnEventStream}};
+use application::{
+    chat::AcceptedTurn,
+    live_turns::{CompletedChat, TurnEventStream},
+};
 use domain::{ProblemCode, TurnEvent};
 use futures::stream;
 use ports::{RepositoryError, StreamSlot};
 use server::ConnectionState;
 use tokio_util::sync::CancellationToken;
 
-use crate::{auth::Authorized, problem::{ApiError, store_problem}, sse::{Events, Frame, self}, state::HttpState};
+use crate::{
+    auth::Authorized,
+    problem::{ApiError, store_problem},
+    sse::{self, Events, Frame},
+    state::HttpState,
+};
 
 /// Converts the events of a turn into what a wire sends.
 pub trait TurnEncoder {

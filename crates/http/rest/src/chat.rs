@@ -2,10 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-use actix_web::{HttpRequest, HttpResponse, http::header::{HeaderName, LOCATION}, web::Data};
-use application::{ChatCommand, chat::{AcceptedTurn, EphemeralChat}, live_turns::CompletedChat};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{HeaderName, LOCATION},
+    web::Data,
+};
+use application::{
+    ChatCommand,
+    chat::{AcceptedTurn, EphemeralChat},
+    live_turns::CompletedChat,
+};
 use domain::{ChatReply, IdempotencyKey, Turn, TurnEvent};
-use kit::{chat::{ChatRequest, RESPOND_ASYNC, ResponseMode, stream_turn}, auth::{Authorized, ChatWrite}, layers::RequestId, problem::ApiError, request::{IdempotencyHeader, Json, mark_replayed}, state::HttpState, turn_stream::whole_reply};
+use kit::{
+    auth::{Authorized, ChatWrite},
+    chat::{ChatRequest, RESPOND_ASYNC, ResponseMode, stream_turn},
+    layers::RequestId,
+    problem::ApiError,
+    request::{IdempotencyHeader, Json, mark_replayed},
+    state::HttpState,
+    turn_stream::whole_reply,
+};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");

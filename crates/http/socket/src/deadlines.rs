@@ -43,7 +43,7 @@ pub(super) enum DueAction {
 
 /// The deadlines of one socket.
 #[derive(Debug)]
-pub(super) struct Deadlines {
+pub struct Deadlines {
     times: SocketTimeouts,
     connect: Option<Instant>,
     ping: Instant,
@@ -63,12 +63,12 @@ impl Deadlines {
     }
 
     /// The milliseconds between two pings.
-    pub(super) fn ping_interval_ms(&self) -> u64 {
+    pub fn ping_interval_ms(&self) -> u64 {
         u64::try_from(self.times.ping.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Records that the client has authenticated.
-    pub(super) fn authenticated(&mut self) {
+    pub fn authenticated(&mut self) {
         self.connect = None;
     }
 

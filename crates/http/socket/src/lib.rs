@@ -9,6 +9,7 @@ mod channel_replies;
 mod close;
 mod command_rate;
 mod commands;
+mod connection;
 mod context;
 mod deadlines;
 mod frame_guard;
@@ -32,6 +33,7 @@ pub mod upgrade;
 
 pub use close::{CloseCode, Reconnect};
 pub use command_rate::CommandRate;
+pub use connection::{Connection, End, Incoming};
 pub use deadlines::SocketTimeouts;
 pub use frame_guard::{FrameGuard, guard_payload};
 pub use frame_headers::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};

@@ -67,6 +67,14 @@ impl SendQueue {
         Ok(())
     }
 
+    /// Queues a text frame of any size, for a caller that has requested room and received it.
+    pub fn push_any(&self, frame: ByteString) {
+        let mut state = self.state();
+        state.frames.add(frame);
+        state.stalled_since.get_or_insert_with(Instant::now);
+        state.wake();
+    }
+
     /// Sends a protocol ping.
     pub fn ping(&self) {
         let mut state = self.state();

@@ -2,17 +2,14 @@
 
 use std::{future::pending, rc::Rc};
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason, ProtocolError};
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
-use server::ConnectionState;
 use tokio::time::Instant;
 
 use super::{
-    CloseCode, CommandRate, SendQueue, SendQueueFull,
+    CloseCode, CommandRate, Connection, End, Incoming,
     command_rate::RejectionCounter,
     commands::{CommandError, CommandOutcome},
     context::{AdmittedCaller, Context},
-    deadlines::{Deadlines, DueAction, Timer},
     frames::{ServerFrame, encode},
     socket_metrics::SocketMetrics,
     subscriber::{Subscriber, SubscriberEvent},
@@ -27,20 +24,16 @@ pub(super) use self::inbound::MAX_RUNNING_WITH_SHORT;
 /// One socket.
 pub(super) struct Session {
     context: Rc<Context>,
-    messages: AggregatedMessageStream,
-    send_queue: SendQueue,
+    connection: Connection,
     commands: FuturesUnordered<LocalBoxFuture<'static, Finished>>,
     /// The subscriber; `None` before `connect` if the upgrade carried no credential.
     subscriber: Option<Box<Subscriber>>,
     /// True if a `connect` is running: later frames are not read meanwhile.
     is_connecting: bool,
     has_connected: bool,
-    deadlines: Deadlines,
-    timer: Timer,
     rate: CommandRate,
     opened_at: Instant,
     rejections: RejectionCounter,
-    progress: ConnectionState,
 }
 
 /// A command that has ended.
@@ -52,28 +45,9 @@ struct Finished {
 
 /// An event that the task handles.
 enum SessionEvent {
-    Message(Option<Result<AggregatedMessage, ProtocolError>>),
+    Incoming(Result<Incoming, End>),
     Finished(Finished),
     SubscriberEvent(SubscriberEvent),
-    SendQueueChanged,
-    Timer,
-    Closing,
-}
-
-/// The end of a socket.
-enum End {
-    /// The server closes the socket.
-    Close(CloseCode),
-    /// The client has closed the socket.
-    Closed(Option<CloseReason>),
-    /// The connection is lost.
-    Disconnected,
-}
-
-impl From<SendQueueFull> for End {
-    fn from(_: SendQueueFull) -> Self {
-        Self::Close(CloseCode::SlowConsumer)
-    }
 }
 
 impl Session {
@@ -82,27 +56,18 @@ impl Session {
     pub(super) fn new(
         context: Context,
         admitted: Option<AdmittedCaller>,
-        messages: AggregatedMessageStream,
-        send_queue: SendQueue,
-        progress: ConnectionState,
+        connection: Connection,
     ) -> Self {
-        let opened_at = Instant::now();
-        let times = context.sockets.timeouts;
-        let deadlines = Deadlines::new(times, admitted.is_some(), opened_at);
         let mut session = Self {
             context: Rc::new(context),
-            messages,
-            send_queue,
+            connection,
             commands: FuturesUnordered::new(),
             subscriber: None,
             is_connecting: false,
             has_connected: false,
-            timer: Timer::new(deadlines.next_deadline(None)),
-            deadlines,
             rate: CommandRate::default(),
-            opened_at,
+            opened_at: Instant::now(),
             rejections: RejectionCounter::default(),
-            progress,
         };
         if let Some(admitted) = admitted {
             session.admit(admitted);
@@ -117,7 +82,7 @@ impl Session {
         let end = loop {
             let event = self.next_event().await;
             let handled = self.handle(event);
-            if let Err(end) = handled.and_then(|()| self.send_and_set_timer()) {
+            if let Err(end) = handled.and_then(|()| self.send_events()) {
                 break end;
             }
         };
@@ -127,78 +92,58 @@ impl Session {
     }
 
     async fn next_event(&mut self) -> SessionEvent {
-        let is_reading = self.is_reading();
-        let closing = &self.context.state.closing;
+        // Frames behind a `connect` are read when it has ended.
+        let is_reading = !self.is_connecting;
         tokio::select! {
-            message = self.messages.next(), if is_reading => SessionEvent::Message(message),
+            incoming = self.connection.next(is_reading) => SessionEvent::Incoming(incoming),
             Some(finished) = self.commands.next(), if !self.commands.is_empty() => {
                 SessionEvent::Finished(finished)
             }
             event = next_subscriber_event(&mut self.subscriber) => SessionEvent::SubscriberEvent(event),
-            () = self.send_queue.changed() => SessionEvent::SendQueueChanged,
-            () = self.timer.fired() => SessionEvent::Timer,
-            () = closing.cancelled() => SessionEvent::Closing,
         }
-    }
-
-    fn is_reading(&self) -> bool {
-        !self.is_connecting
     }
 
     fn handle(&mut self, event: SessionEvent) -> Result<(), End> {
         match event {
-            SessionEvent::Message(message) => self.handle_message(message),
+            SessionEvent::Incoming(incoming) => self.handle_incoming(incoming?),
             SessionEvent::Finished(finished) => self.apply(finished),
             SessionEvent::SubscriberEvent(event) => self.handle_subscriber_event(event),
-            SessionEvent::SendQueueChanged if self.send_queue.is_disconnected() => {
-                Err(End::Disconnected)
-            }
-            SessionEvent::SendQueueChanged => self.send_live_replies(),
-            SessionEvent::Timer => self.check_deadlines(),
-            SessionEvent::Closing => Err(End::Close(CloseCode::Draining)),
         }
     }
 
-    /// Sends the available events, and sets the timer to the next deadline.
-    fn send_and_set_timer(&mut self) -> Result<(), End> {
-        if let Some(subscriber) = &mut self.subscriber {
-            subscriber.send_events(&self.send_queue)?;
-        }
-        self.timer
-            .set(self.deadlines.next_deadline(self.unread_since()));
-        Ok(())
-    }
-
-    fn send_live_replies(&mut self) -> Result<(), End> {
+    /// Sends the available events.
+    fn send_events(&mut self) -> Result<(), End> {
         match &mut self.subscriber {
-            Some(subscriber) => Ok(subscriber.send_live_replies(&self.send_queue)?),
+            Some(subscriber) => Ok(subscriber.send_events(&self.connection.send_queue)?),
             None => Ok(()),
         }
     }
 
-    /// The time since which the client has read no byte although frames wait. The connection reads
-    /// a large frame in many parts, so it knows more than the queue.
-    fn unread_since(&self) -> Option<Instant> {
-        let stalled_since = self.send_queue.stalled_since()?;
-        Some(stalled_since.max(self.progress.last_write_at().unwrap_or(stalled_since)))
+    fn handle_incoming(&mut self, incoming: Incoming) -> Result<(), End> {
+        match incoming {
+            Incoming::Text(text) => self.handle_frame(&text),
+            Incoming::Ping(payload) => {
+                match self.rate.take(self.opened_at.elapsed()) {
+                    Ok(()) => self.connection.send_queue.pong(payload),
+                    Err(_wait) => self.count_rejection()?,
+                }
+                Ok(())
+            }
+            // Browsers do not show protocol pings to pages.
+            Incoming::PingSent => self.push(&ServerFrame::Ping),
+            Incoming::Room => self.send_live_replies(),
+        }
     }
 
-    fn check_deadlines(&mut self) -> Result<(), End> {
-        let stalled_since = self.unread_since();
-        let is_reading = self.is_reading();
-        match self
-            .deadlines
-            .due(Instant::now(), stalled_since, is_reading)
-        {
-            DueAction::Nothing => {}
-            DueAction::Ping => {
-                self.send_queue.ping();
-                // Browsers do not show protocol pings to pages.
-                self.send_queue.push(encode(&ServerFrame::Ping))?;
-            }
-            DueAction::Close(code) => return Err(End::Close(code)),
+    fn push(&self, frame: &ServerFrame) -> Result<(), End> {
+        Ok(self.connection.send_queue.push(encode(frame))?)
+    }
+
+    fn send_live_replies(&mut self) -> Result<(), End> {
+        match &mut self.subscriber {
+            Some(subscriber) => Ok(subscriber.send_live_replies(&self.connection.send_queue)?),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn handle_subscriber_event(&mut self, event: SubscriberEvent) -> Result<(), End> {
@@ -209,11 +154,13 @@ impl Session {
             // The log is read after every event.
             SubscriberEvent::Log | SubscriberEvent::Typing(None) => Ok(()),
             SubscriberEvent::Typing(Some(update)) => {
-                Ok(subscriber.send_typing(&update, &self.send_queue)?)
+                Ok(subscriber.send_typing(&update, &self.connection.send_queue)?)
             }
-            SubscriberEvent::LiveReply => Ok(subscriber.send_live_replies(&self.send_queue)?),
+            SubscriberEvent::LiveReply => {
+                Ok(subscriber.send_live_replies(&self.connection.send_queue)?)
+            }
             SubscriberEvent::PageRead(request, page) => {
-                Ok(subscriber.accept_page(request, page, &self.send_queue)?)
+                Ok(subscriber.accept_page(request, page, &self.connection.send_queue)?)
             }
             // A channel must not have a gap; the log may be readable again when the client
             // reconnects.

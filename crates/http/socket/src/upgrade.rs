@@ -5,24 +5,21 @@ use std::sync::Arc;
 use access::AuthContext;
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
-    body::MessageBody as _,
     web::{Data, Payload},
 };
 use domain::ProblemCode;
 use kit::{
     auth::{
-        Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_socket_request, is_upgrade,
-        unauthenticated,
+        Authorized, EventsRead, SealedServices, check_socket_request, is_upgrade, unauthenticated,
     },
     problem::ApiError,
     state::HttpState,
 };
-use server::ConnectionState;
 
 use super::{
-    MAX_MESSAGE_BYTES, SocketState,
-    context::{AdmittedCaller, Context, admit},
-    guard_payload, send_queue,
+    SocketState,
+    connection::Connection,
+    context::{Context, admit},
     session::Session,
 };
 
@@ -66,33 +63,10 @@ pub async fn open_socket(
     };
     let id = state.ids.next_id().to_string();
     let context = Context::new(state, sockets, services, id, page);
-    open(&request, payload, context, admitted).await
-}
-
-async fn open(
-    request: &HttpRequest,
-    payload: Payload,
-    context: Context,
-    admitted: Option<AdmittedCaller>,
-) -> Result<HttpResponse, ApiError> {
-    let failed = |error: actix_web::Error| {
-        ApiError::new(ProblemCode::Internal).with_source(error.to_string())
-    };
-    let payload = guard_payload(request, payload).await.map_err(failed)?;
-    let handled = actix_ws::handle_with_protocols(request, payload, &[SUBPROTOCOL]);
-    let (response, _, messages) = handled.map_err(failed)?;
-    let mut made = None;
-    let response = response.map_body(|_, replaced| {
-        let (send_queue, body) = send_queue(replaced);
-        made = Some(send_queue);
-        body.boxed()
-    });
-    let send_queue = made.ok_or(ApiError::new(ProblemCode::Internal))?;
-    let messages = messages
-        .aggregate_continuations()
-        .max_continuation_size(usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX));
-    let progress = ConnectionState::of(request);
-    let mut session = Session::new(context, admitted, messages, send_queue, progress);
+    let limits = (context.sockets.timeouts, context.state.closing.clone());
+    let is_admitted = admitted.is_some();
+    let (response, connection) = Connection::open(&request, payload, limits, is_admitted).await?;
+    let mut session = Session::new(context, admitted, connection);
     actix_web::rt::spawn(async move { session.run().await });
     Ok(response)
 }

@@ -4,7 +4,7 @@
 //! (`chunk_sender`): dropping the stream drops the future, and with it the connection. `client`
 //! sends it over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
-//! (`event_decoder`, `chunk_template`), `response_accumulator` collects it without its `thoughts`,
+//! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
 //! and `tool_call_accumulator` assembles its tool calls. `prompt` builds the messages for the model, `wire` is the
 //! format of requests and responses, `dialect` what servers refuse of it, and `error` and
 //! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
@@ -22,7 +22,6 @@ mod completion;
 mod dialect;
 mod engine;
 mod error;
-mod event_decoder;
 mod model_list;
 mod options;
 mod paced_body;

@@ -2,19 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
+use http_clients::EventDecoder;
 use reqwest::Response;
 use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
     body_form::BodyForm, chunk_sender::ChunkSender, chunk_template::ChunkTemplate, error::LlmError,
-    event_decoder::EventDecoder, model_list::ModelList, options::LlmTimeouts,
-    paced_body::PacedBody, response_accumulator::ResponseAccumulator,
-    wire::replace_lone_surrogates,
+    model_list::ModelList, options::LlmTimeouts, paced_body::PacedBody,
+    response_accumulator::ResponseAccumulator, wire::replace_lone_surrogates,
 };
 
 /// The maximum number of bytes of a response that is not streamed.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// The maximum number of bytes of one event, including everything that is ignored.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 /// The error of a chunk that cannot be parsed. The error of the parser would quote the response.
 const MALFORMED: LlmError = LlmError::Malformed("the upstream's response is malformed");
 /// The time within which the end of a stream may follow its last event. A connection whose stream
@@ -40,7 +42,7 @@ pub(crate) async fn read_response(
                 body,
                 timeouts,
                 models,
-                decoder: EventDecoder::default(),
+                decoder: EventDecoder::new(MAX_EVENT_BYTES),
                 template: ChunkTemplate::default(),
             };
             reader.read(start, began, key, accumulator, sender).await?;

@@ -2,13 +2,21 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::chat::AcceptedTurn;
-use domain::{ConversationId, Principal, Problem, Scope, Seq, TenantId, TurnEvent, TurnFailed, TurnId};
+use domain::{
+    ConversationId, Principal, Problem, Scope, Seq, TenantId, TurnEvent, TurnFailed, TurnId,
+};
 use ports::StreamSlot;
 
-use crate::{auth::Authorized, problem::store_problem, sse::Events, state::HttpState, turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder, respond}};
+use crate::{
+    auth::Authorized,
+    problem::store_problem,
+    sse::Events,
+    state::HttpState,
+    turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder, respond},
+};
 
 /// Returns the response with the events of a turn. `slot` is the caller's open stream.
-pub(crate) fn stream_turn<R>(
+pub fn stream_turn<R>(
     state: &Data<HttpState>,
     authorized: &Authorized<R>,
     request: &HttpRequest,

@@ -1,6 +1,5 @@
 //! The events of the protocol.
 
-use kit::sse::{Event, EventId};
 use serde::Serialize;
 use serde_json::{Value, json};
 

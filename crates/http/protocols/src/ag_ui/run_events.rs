@@ -1,10 +1,14 @@
 //! The events of a run, made from those of its turn.
 
 use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, TurnEvent, TurnId};
-use kit::sse::{Event, Events};
+use kit::sse::Events;
 use serde_json::{Value, json};
 
-use super::{cursor::{EventCursor, Received}, event::{Outcome, PROTOCOL_VERSION, RunEvent}, reply::Reply};
+use super::{
+    cursor::{EventCursor, Received},
+    event::{Outcome, PROTOCOL_VERSION, RunEvent},
+    reply::Reply,
+};
 
 mod tool_calls;
 

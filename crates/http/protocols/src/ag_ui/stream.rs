@@ -4,7 +4,12 @@ use actix_web::{HttpRequest, HttpResponse};
 use application::chat::AcceptedTurn;
 use domain::{Problem, TurnEvent};
 use futures::stream;
-use kit::{auth::Authorized, sse::{Events, Frame, self}, state::HttpState, turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder, self}};
+use kit::{
+    auth::Authorized,
+    sse::{self, Events, Frame},
+    state::HttpState,
+    turn_stream::{self, EncodedTurn, Interruption, StreamEncoder, TurnEncoder},
+};
 use ports::StreamSlot;
 
 use super::run_events::RunEvents;

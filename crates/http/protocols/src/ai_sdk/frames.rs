@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use bytestring::ByteString;
 use kit::{body, problem::ApiError, request::typed_leniently};
 use serde::{Deserialize, Serialize};
 
@@ -80,8 +81,8 @@ pub(super) enum ServerFrame<'a, C = Part> {
 
 impl<C: Serialize> ServerFrame<'_, C> {
     /// Returns the text of the frame.
-    pub(super) fn encode(&self) -> String {
+    pub(super) fn encode(&self) -> ByteString {
         // Serialization cannot fail: frames contain only text, numbers and JSON.
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default().into()
     }
 }

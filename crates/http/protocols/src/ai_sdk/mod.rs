@@ -8,6 +8,7 @@ mod error;
 mod follow;
 mod frames;
 mod messages;
+mod outlet;
 mod part;
 mod part_converter;
 mod path;

@@ -9,13 +9,13 @@ use http::{
     header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE},
     request::Builder,
 };
+use http_clients::EventDecoder;
 use kit::{problem::ApiError, sse::EVENT_STREAM};
 use ports::HomeBody;
 use regions::FarNode;
 use serde_json::Value;
 
 use super::{
-    frames::ServerFrame,
     path::Chat,
     request::ChatBody,
     socket_request::{Failure, SocketRequest},
@@ -23,15 +23,13 @@ use super::{
 
 use crate::X_USER_ID;
 
-/// The field of an event that has its data.
-const DATA: &[u8] = b"data: ";
 /// The data of the event that ends a stream.
 const DONE: &[u8] = b"[DONE]";
 
 impl SocketRequest {
     /// Sends a message at home, and relays the stream of its turn.
     pub(super) async fn send_home(
-        &mut self,
+        &self,
         far: &FarNode,
         chat: &Chat,
         mut body: ChatBody,
@@ -45,7 +43,7 @@ impl SocketRequest {
     }
 
     /// Relays the stream of the open or newest turn of a chat.
-    pub(super) async fn resume_home(&mut self, far: &FarNode, chat: &Chat) -> Result<(), Failure> {
+    pub(super) async fn resume_home(&self, far: &FarNode, chat: &Chat) -> Result<(), Failure> {
         let request = Request::get(chat_path(chat, "stream"));
         let request = request.header(CONTENT_LENGTH, 0);
         let request = self.request(chat, request, Bytes::new());
@@ -83,51 +81,45 @@ impl SocketRequest {
 
     /// Sends a request to the home region, and the parts of its response to the client.
     async fn relay(
-        &mut self,
+        &self,
         far: &FarNode,
         chat: &Chat,
         request: http::Result<Request<Bytes>>,
     ) -> Result<(), Failure> {
         let caller = self.context.auth_context.clone();
         let response = far.send(&caller, request).await?;
-        let request_id = &self.id.clone();
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NO_CONTENT => {
-                let none: ServerFrame<'_> = ServerFrame::NoActive { request_id };
-                return Ok(self.push(&none).await?);
+                self.send_no_active().await;
+                return Ok(());
             }
             _ => return Err(rejection(response).await),
         }
-        let start: ServerFrame<'_> = ServerFrame::Start { request_id };
-        self.push(&start).await?;
-        let (mut body, mut unread, mut sequence) = (response.into_body(), BytesMut::new(), 0);
+        let mut body = response.into_body();
+        let mut chunks = self.send_start().await;
+        // The home region limits its events itself.
+        let mut decoder = EventDecoder::new(usize::MAX);
         loop {
-            let chunk = tokio::select! {
-                chunk = body.next() => chunk,
+            let bytes = tokio::select! {
+                bytes = body.next() => bytes,
                 () = self.stopped.cancelled() => return self.stop_home(far, chat).await,
             };
             let lost = || ApiError::new(ProblemCode::StoreUnavailable);
-            let chunk = chunk.ok_or_else(lost)?;
-            unread.extend_from_slice(&chunk.map_err(|error| lost().with_source(error))?);
-            while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
-                let line = unread.split_to(end + 1);
-                let Some(data) = line.strip_prefix(DATA) else {
-                    continue;
-                };
-                if data.trim_ascii_end() == DONE {
-                    let end: ServerFrame<'_> = ServerFrame::End { request_id };
-                    return Ok(self.push(&end).await?);
+            let bytes = bytes.ok_or_else(lost)?;
+            let bytes = bytes.map_err(|error| lost().with_source(error))?;
+            let mut unread = &*bytes;
+            while let Some(data) = decoder
+                .decode(&mut unread)
+                .map_err(|error| lost().with_source(error))?
+            {
+                if data == DONE {
+                    self.send_end().await;
+                    return Ok(());
                 }
                 let chunk: Value =
                     serde_json::from_slice(data).map_err(|error| lost().with_source(error))?;
-                let frame = ServerFrame::Chunk {
-                    request_id,
-                    sequence,
-                    chunk: &chunk,
-                };
-                self.push(&frame).await?;
-                sequence += 1;
+                self.outlet.push(chunks.next(&chunk)).await;
             }
         }
     }

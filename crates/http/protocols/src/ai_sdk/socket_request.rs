@@ -4,9 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use access::AuthContext;
 use actix_web::web::Data;
-use actix_ws::Session;
 use application::chat::AcceptedTurn;
-use domain::{AgentId, ProblemCode};
+use bytestring::ByteString;
+use domain::{AgentId, ProblemCode, TurnEvent};
+use futures::Stream;
 use kit::{
     auth::{ChatWrite, SealedServices, TurnsRead, count_request, open_stream},
     operations::{CHAT_COST, ONE_REQUEST},
@@ -21,12 +22,15 @@ use super::{
     error,
     follow::current_turn,
     frames::{ClientRequest, ServerFrame},
+    outlet::Outlet,
     part_converter::PartConverter,
     path::Chat,
     request::ChatBody,
     requested_turn::Submission,
     send::{accept, named_chat},
 };
+use kit::turn_stream::{EncodedTurn, TurnEncoder};
+
 use crate::{EndUser, X_USER_ID};
 
 /// The context of all requests of a socket.
@@ -39,7 +43,6 @@ pub(super) struct SocketContext {
     pub(super) agent_id: AgentId,
     /// The user that the upgrade names.
     pub(super) user: EndUser,
-    pub(super) session: Session,
 }
 
 /// A request on a socket, which ends with its turn.
@@ -51,17 +54,14 @@ pub(super) struct SocketRequest {
     pub(super) stopped: CancellationToken,
     /// The users that the headers of the request name: at most one, if they are valid.
     pub(super) named_users: Vec<String>,
+    pub(super) outlet: Outlet,
 }
-
-/// The connection is lost.
-pub(super) struct Disconnected;
 
 /// An error that ends a request before its turn.
 pub(super) enum Failure {
     Rejected(ApiError),
     /// The home region has rejected the request with this text.
     RejectedAtHome(String),
-    Disconnected,
 }
 
 impl<E: Into<ApiError>> From<E> for Failure {
@@ -70,9 +70,34 @@ impl<E: Into<ApiError>> From<E> for Failure {
     }
 }
 
-impl From<Disconnected> for Failure {
-    fn from(_: Disconnected) -> Self {
-        Self::Disconnected
+/// The chunks of a request, which are numbered.
+pub(super) struct Chunks {
+    request_id: String,
+    sequence: u64,
+}
+
+impl Chunks {
+    /// Returns the frame of the next chunk.
+    pub(super) fn next<C: Serialize>(&mut self, chunk: &C) -> ByteString {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        ServerFrame::encode(&ServerFrame::Chunk {
+            request_id: &self.request_id,
+            sequence,
+            chunk,
+        })
+    }
+}
+
+/// Sends the parts of a turn as chunks.
+struct PartChunks(PartConverter, Chunks);
+
+impl TurnEncoder for PartChunks {
+    type Output = Vec<ByteString>;
+
+    async fn add(&mut self, event: TurnEvent, frames: &mut Vec<ByteString>) {
+        let Self(converter, chunks) = self;
+        converter.convert(event, &mut |part| frames.push(chunks.next(&part)));
     }
 }
 
@@ -84,8 +109,28 @@ fn named_users(headers: HashMap<String, String>) -> Vec<String> {
 }
 
 impl SocketRequest {
-    /// Answers the request. `Abort` is not answered: it stops another one.
-    pub(super) async fn answer(mut self, request: Result<ClientRequest, ApiError>) {
+    /// Creates a request with the client's id.
+    pub(super) fn new(context: SocketContext, id: String, stopped: CancellationToken) -> Self {
+        Self {
+            context,
+            id,
+            stopped,
+            named_users: Vec::new(),
+            outlet: Outlet::default(),
+        }
+    }
+
+    /// Returns the frames that answer the request.
+    pub(super) fn answer(
+        self,
+        request: Result<ClientRequest, ApiError>,
+    ) -> impl Stream<Item = ByteString> {
+        let outlet = self.outlet.clone();
+        outlet.frames(self.handle(request))
+    }
+
+    /// Handles the request. `Abort` is not answered: it stops another one.
+    async fn handle(mut self, request: Result<ClientRequest, ApiError>) {
         let answered = match request {
             Ok(ClientRequest::Send { headers, body }) => {
                 self.named_users = named_users(headers);
@@ -152,43 +197,30 @@ impl SocketRequest {
             None => None,
         };
         let (Some(turn), Some(chat)) = (turn, chat) else {
-            let request_id = &self.id.clone();
-            let none: ServerFrame<'_> = ServerFrame::NoActive { request_id };
-            return Ok(self.push(&none).await?);
+            self.send_no_active().await;
+            return Ok(());
         };
         self.stream(turn, &chat).await
     }
 
     /// Sends the parts of a turn, and cancels the turn when the client stops it.
-    async fn stream(&mut self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
-        let request_id = &self.id.clone();
-        let start: ServerFrame<'_> = ServerFrame::Start { request_id };
-        self.push(&start).await?;
-        let mut converter = PartConverter::new(Some(self.request_id()));
-        let (mut events, mut parts, mut sequence) = (turn.events(), Vec::new(), 0);
-        let mut is_ended = false;
-        while !is_ended {
-            let event = tokio::select! {
-                event = events.next() => event,
+    async fn stream(&self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
+        let converter = PartConverter::new(Some(self.request_id()));
+        let encoder = PartChunks(converter, self.send_start().await);
+        let mut turn = EncodedTurn::new(turn, encoder, Vec::new());
+        while !turn.has_ended() {
+            tokio::select! {
+                advanced = turn.advance() => {
+                    advanced.map_err(|error| ApiError::new(store_problem(&error)))?;
+                }
                 () = self.stopped.cancelled() => return self.stop(chat).await,
-            };
-            let Some(event) = event else { break };
-            let event = event.map_err(|error| ApiError::new(store_problem(&error)))?;
-            is_ended = event.is_last();
-            converter.convert(event, &mut |part| parts.push(part));
-            for chunk in &parts {
-                let frame = ServerFrame::Chunk {
-                    request_id,
-                    sequence,
-                    chunk,
-                };
-                self.push(&frame).await?;
-                sequence += 1;
             }
-            parts.clear();
+            for frame in turn.output.drain(..) {
+                self.outlet.push(frame).await;
+            }
         }
-        let end: ServerFrame<'_> = ServerFrame::End { request_id };
-        Ok(self.push(&end).await?)
+        self.send_end().await;
+        Ok(())
     }
 
     /// Cancels the open turns of a chat. The client has already ended the request.
@@ -215,19 +247,27 @@ impl SocketRequest {
         named_chat(context.agent_id, user, id)
     }
 
-    async fn report(&mut self, answered: Result<(), Failure>) {
+    async fn report(&self, answered: Result<(), Failure>) {
         let error_text = match answered {
             Err(Failure::Rejected(error)) => self.describe(&error),
             Err(Failure::RejectedAtHome(text)) => text,
-            Ok(()) | Err(Failure::Disconnected) => return,
+            Ok(()) => return,
         };
-        let request_id = self.id.clone();
-        let frame: ServerFrame<'_> = ServerFrame::Error {
-            request_id: &request_id,
-            error_text: &error_text,
-        };
-        // If this fails, the client has disconnected.
-        let _ = self.push(&frame).await;
+        self.push(&self.error(&error_text)).await;
+    }
+
+    /// Returns the frame that rejects the request.
+    pub(super) fn rejected(&self, error: &ApiError) -> ByteString {
+        let error_text = self.describe(error);
+        self.error(&error_text).encode()
+    }
+
+    fn error<'a>(&'a self, error_text: &'a str) -> ServerFrame<'a> {
+        let request_id = &self.id;
+        ServerFrame::Error {
+            request_id,
+            error_text,
+        }
     }
 
     /// Returns the text of an error for the client, and logs a failure of the server.
@@ -242,12 +282,30 @@ impl SocketRequest {
         error::text(&problem(error, None, Some(request_id)))
     }
 
-    pub(super) async fn push<C: Serialize>(
-        &mut self,
-        frame: &ServerFrame<'_, C>,
-    ) -> Result<(), Disconnected> {
-        let sent = self.context.session.text(frame.encode()).await;
-        sent.map_err(|_closed| Disconnected)
+    /// Begins the chunks of the answer.
+    pub(super) async fn send_start(&self) -> Chunks {
+        let request_id = &self.id;
+        self.push(&ServerFrame::Start { request_id }).await;
+        Chunks {
+            request_id: request_id.clone(),
+            sequence: 0,
+        }
+    }
+
+    /// Ends the chunks of the answer.
+    pub(super) async fn send_end(&self) {
+        let request_id = &self.id;
+        self.push(&ServerFrame::End { request_id }).await;
+    }
+
+    /// Answers that the chat has no turn to follow.
+    pub(super) async fn send_no_active(&self) {
+        let request_id = &self.id;
+        self.push(&ServerFrame::NoActive { request_id }).await;
+    }
+
+    async fn push(&self, frame: &ServerFrame<'_>) {
+        self.outlet.push(frame.encode()).await;
     }
 
     /// Returns the id of the request in the log and in errors.

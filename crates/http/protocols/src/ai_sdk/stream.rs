@@ -1,9 +1,18 @@
 //! The response with the parts of a turn.
 
-use actix_web::{HttpRequest, HttpResponse, http::header::{HeaderName, HeaderValue}};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{HeaderName, HeaderValue},
+};
 use application::chat::AcceptedTurn;
 use domain::TurnEvent;
-use kit::{auth::Authorized, layers::RequestId, sse::Events, state::HttpState, turn_stream::{EncodedTurn, StreamEncoder, TurnEncoder, self}};
+use kit::{
+    auth::Authorized,
+    layers::RequestId,
+    sse::Events,
+    state::HttpState,
+    turn_stream::{self, EncodedTurn, StreamEncoder, TurnEncoder},
+};
 use ports::StreamSlot;
 
 use super::part_converter::PartConverter;

@@ -1,13 +1,29 @@
 //! `POST /v1/chat/completions`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::{ChatCommand, chat::{AcceptedTurn, EphemeralChat}};
+use application::{
+    ChatCommand,
+    chat::{AcceptedTurn, EphemeralChat},
+};
 use domain::{AgentId, IdempotencyKey};
-use kit::{auth::{Authorized, ChatWrite}, layers::RequestId, problem::ApiError, request::{IdempotencyHeader, LenientJson, mark_replayed}, state::HttpState, turn_stream::{respond, whole_reply}};
+use kit::{
+    auth::{Authorized, ChatWrite},
+    layers::RequestId,
+    problem::ApiError,
+    request::{IdempotencyHeader, LenientJson, mark_replayed},
+    state::HttpState,
+    turn_stream::{respond, whole_reply},
+};
 use ports::IdSource;
 
+use super::{
+    models,
+    request::{CompletionBody, CompletionRequest, StoredConversation},
+    resend::{MessageId, SentMessage},
+    response::{Chunks, Completion, Head},
+    stream,
+};
 use crate::EndUser;
-use super::{models, request::{CompletionBody, CompletionRequest, StoredConversation}, resend::{MessageId, SentMessage}, response::{Chunks, Completion, Head}, stream};
 
 /// Replies to the newest message of the user. Nothing is stored, unless the request names a
 /// conversation.

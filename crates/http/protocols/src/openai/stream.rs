@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use application::{ChatError, chat::AcceptedTurn};
 use domain::{Problem, ProblemCode, TurnEvent};
-use kit::{problem::{ApiError, store_problem}, sse::{Event, Events}, turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder}};
+use kit::{
+    problem::ApiError,
+    sse::Events,
+    turn_stream::{EncodedTurn, Interruption, StreamEncoder, TurnEncoder},
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::{error::ErrorData, response::Chunks};

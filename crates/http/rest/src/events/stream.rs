@@ -3,19 +3,26 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use access::CredentialWatch;
-use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
-use application::{events::EventListing, realtime::{Follower, LogUpdate, SerializedEvent}};
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::{
+    events::EventListing,
+    realtime::{Follower, LogUpdate, SerializedEvent},
+};
 use domain::Seq;
 use futures::{Stream, StreamExt as _, stream};
-use kit::{auth::{Authorized, EventsRead}, problem::ApiError, reads, request::{QueryParameters, unsigned}, sse::{Event, Frame, self}, state::HttpState};
+use kit::{
+    auth::{Authorized, EventsRead},
+    problem::ApiError,
+    reads,
+    sse::{self, Event, Frame},
+    state::HttpState,
+};
 use metrics::Gauge;
 use ports::{IdSource, StreamSlot};
 use serde::Serialize;
 use server::ConnectionState;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The delay in milliseconds after which clients reconnect: random, so that clients that were
 /// disconnected together do not return together.
@@ -51,7 +58,7 @@ pub(super) async fn respond(
     listing: EventListing,
 ) -> Result<HttpResponse, ApiError> {
     let listing = EventListing {
-        since: last_event_id(request)?.or(listing.since),
+        since: sse::last_event_id(request)?.or(listing.since),
         ..listing
     };
     let slot = authorized.open_stream(state).await?;
@@ -74,32 +81,6 @@ pub(super) async fn respond(
     let (name, value) = reads::position(position);
     response.headers_mut().insert(name, value.into());
     Ok(response)
-}
-
-/// Returns the position after which a request reads the log; `None` also if it is malformed.
-pub fn requested_position(request: &HttpRequest) -> Option<Seq> {
-    let since = || {
-        let mut query = QueryParameters::read(request, &[]);
-        query.parsed::<i64>("since", "").map(Seq)
-    };
-    last_event_id(request).ok().flatten().or_else(since)
-}
-
-/// Returns the position after which a client that reconnects continues.
-fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
-    let mut values = request.headers().get_all(LAST_EVENT_ID);
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    let text = value.to_str().ok().and_then(unsigned);
-    let seq = text.and_then(|text| text.parse().ok());
-    match seq {
-        Some(seq) if seq >= 0 && values.next().is_none() => Ok(Some(Seq(seq))),
-        _ => Err(ApiError::header(
-            "Last-Event-ID",
-            "must be the id of the last received event: a whole number, at least 0",
-        )),
-    }
 }
 
 /// Waits until the stream must end.

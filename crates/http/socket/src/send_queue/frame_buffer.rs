@@ -29,13 +29,17 @@ impl FrameBuffer {
     /// Adds a frame, unless the buffer would exceed 1 MiB. An empty buffer accepts a frame of any
     /// size: a client that has read everything is not slow.
     pub(super) fn push(&mut self, frame: ByteString) -> Result<(), SendQueueFull> {
-        let bytes = self.bytes + frame.len();
-        if bytes > MAX_BYTES && !self.frames.is_empty() {
+        if self.bytes + frame.len() > MAX_BYTES && !self.frames.is_empty() {
             return Err(SendQueueFull);
         }
-        self.bytes = bytes;
-        self.frames.push_back(frame);
+        self.add(frame);
         Ok(())
+    }
+
+    /// Adds a frame without a limit.
+    pub(super) fn add(&mut self, frame: ByteString) {
+        self.bytes += frame.len();
+        self.frames.push_back(frame);
     }
 
     /// Removes the next frame to send.

@@ -1,8 +1,7 @@
-//! Handles the messages of the client.
+//! Handles the frames of the client.
 
 use std::{rc::Rc, time::Duration};
 
-use actix_ws::{AggregatedMessage, ProtocolError};
 use domain::ProblemCode;
 use kit::{
     auth::unauthenticated,
@@ -11,7 +10,7 @@ use kit::{
 
 use super::{End, Finished, Session};
 use crate::{
-    CloseCode, close_code_for,
+    CloseCode,
     commands::{already_connected, execute, not_connected},
     frames::{self, ClientFrame, Command, InvalidFrame},
 };
@@ -24,36 +23,8 @@ pub(crate) const MAX_RUNNING_WITH_SHORT: usize = 64;
 const RUNNING_LIMIT_WAIT: Duration = Duration::from_secs(1);
 
 impl Session {
-    /// Handles a message of the connection.
-    pub(super) fn handle_message(
-        &mut self,
-        message: Option<Result<AggregatedMessage, ProtocolError>>,
-    ) -> Result<(), End> {
-        let message = match message {
-            None => return Err(End::Disconnected),
-            Some(Err(error)) => {
-                return Err(close_code_for(&error).map_or(End::Disconnected, End::Close));
-            }
-            Some(Ok(message)) => message,
-        };
-        self.deadlines.received();
-        match message {
-            AggregatedMessage::Text(text) => self.handle_frame(&text),
-            AggregatedMessage::Binary(_) => Err(End::Close(CloseCode::BinaryFrame)),
-            AggregatedMessage::Ping(payload) => {
-                match self.rate.take(self.opened_at.elapsed()) {
-                    Ok(()) => self.send_queue.pong(payload),
-                    Err(_wait) => self.count_rejection()?,
-                }
-                Ok(())
-            }
-            AggregatedMessage::Pong(_) => Ok(()),
-            AggregatedMessage::Close(reason) => Err(End::Closed(reason)),
-        }
-    }
-
     /// Parses a frame, and starts its command.
-    fn handle_frame(&mut self, text: &str) -> Result<(), End> {
+    pub(super) fn handle_frame(&mut self, text: &str) -> Result<(), End> {
         if let Err(wait) = self.rate.take(self.opened_at.elapsed()) {
             // The frame is rejected in any case, so only its id is parsed.
             self.reply(frames::read_id(text), Err(too_fast(wait)))?;

@@ -11,7 +11,7 @@ use crate::{
     context::{AdmittedCaller, Caller},
     frames::{
         Channel, ChannelState, ConnectResult, EmptyResult, ReplyFrame, ReplyResult, ServerFrame,
-        SubscribeResult, TurnResult, encode,
+        SubscribeResult, TurnResult,
     },
     published_limits::SOCKET_LIMITS,
     subscriber::Subscriber,
@@ -41,8 +41,7 @@ impl Session {
                 error: Some(self.context.report(id, &error)),
             },
         };
-        let frame = encode(&ServerFrame::Reply(Box::new(frame)));
-        Ok(self.send_queue.push(frame)?)
+        self.push(&ServerFrame::Reply(Box::new(frame)))
     }
 
     /// Applies the outcome of a command, and sends the reply.
@@ -93,7 +92,7 @@ impl Session {
         self.context.set_caller(admitted.caller.clone());
         let connection_id = self.context.connection_id.clone();
         self.subscriber = Some(Box::new(Subscriber::new(admitted, watch, connection_id)));
-        self.deadlines.authenticated();
+        self.connection.deadlines.authenticated();
     }
 
     fn connect(&mut self, id: Option<u64>, connected: Connected) -> Result<(), End> {
@@ -125,7 +124,7 @@ impl Session {
             region: self.context.state.region.name.clone(),
             tenant_id: caller.principal().tenant.clone(),
             head_seq: connected.head,
-            ping_interval_ms: self.deadlines.ping_interval_ms(),
+            ping_interval_ms: self.connection.deadlines.ping_interval_ms(),
             limits: SOCKET_LIMITS,
             channels,
         };
@@ -156,7 +155,9 @@ impl Session {
 
     fn join(&mut self, channels: &[Channel], resend: bool) -> Result<(), End> {
         match &mut self.subscriber {
-            Some(subscriber) => Ok(subscriber.join(channels, resend, &self.send_queue)?),
+            Some(subscriber) => {
+                Ok(subscriber.join(channels, resend, &self.connection.send_queue)?)
+            }
             None => Ok(()),
         }
     }
@@ -179,7 +180,7 @@ impl Session {
         }
         self.reply(id, EMPTY)?;
         match &mut self.subscriber {
-            Some(subscriber) => Ok(subscriber.join_newly_visible(&self.send_queue)?),
+            Some(subscriber) => Ok(subscriber.join_newly_visible(&self.connection.send_queue)?),
             None => Ok(()),
         }
     }

@@ -4,18 +4,16 @@ use std::mem;
 
 use memchr::memchr2;
 
-/// The maximum number of bytes of one event, including everything that is ignored.
-pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
-
-/// An event is larger than [`MAX_EVENT_BYTES`].
+/// An event is larger than the maximum of its decoder.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is too large")]
-pub(crate) struct EventTooLarge;
+pub struct EventTooLarge;
 
 /// Decodes the stream format of the HTML standard, from pieces of any size. Returns only the data
 /// of events; comments and other fields are ignored.
-#[derive(Debug, Default)]
-pub(crate) struct EventDecoder {
+#[derive(Debug)]
+pub struct EventDecoder {
+    max_event_bytes: usize,
     /// The current line so far.
     line: Vec<u8>,
     /// The data lines of the current event, each with a line feed before it.
@@ -29,15 +27,28 @@ pub(crate) struct EventDecoder {
 }
 
 impl EventDecoder {
+    /// Creates a decoder of events that have at most this number of bytes, including everything that
+    /// is ignored.
+    pub const fn new(max_event_bytes: usize) -> Self {
+        Self {
+            max_event_bytes,
+            line: Vec::new(),
+            data: Vec::new(),
+            is_returned: false,
+            after_carriage_return: false,
+            lines: 0,
+        }
+    }
+
     /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
     /// bytes were consumed and more are needed.
-    pub(crate) fn decode<'d, 'b: 'd>(
+    pub fn decode<'d, 'b: 'd>(
         &'d mut self,
         bytes: &mut &'b [u8],
     ) -> Result<Option<&'d [u8]>, EventTooLarge> {
         self.discard_returned();
         if self.has_no_pending_data()
-            && let Some((data, rest)) = split_usual_event(bytes)
+            && let Some((data, rest)) = split_usual_event(bytes, self.max_event_bytes)
         {
             self.lines += 2;
             *bytes = rest;
@@ -66,7 +77,7 @@ impl EventDecoder {
 
     /// Returns the last event after the regular end of the stream: many servers omit the empty line
     /// after it.
-    pub(crate) fn finish(&mut self) -> Option<&[u8]> {
+    pub fn finish(&mut self) -> Option<&[u8]> {
         self.discard_returned();
         if !self.line.is_empty() {
             self.end_line();
@@ -80,13 +91,13 @@ impl EventDecoder {
     }
 
     /// The number of complete lines, including comments.
-    pub(crate) fn lines(&self) -> u64 {
+    pub fn lines(&self) -> u64 {
         self.lines
     }
 
     fn append(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
         let kept = self.line.len() + self.data.len();
-        if kept + part.len() > MAX_EVENT_BYTES {
+        if kept + part.len() > self.max_event_bytes {
             return Err(EventTooLarge);
         }
         self.line.extend_from_slice(part);
@@ -125,11 +136,11 @@ impl EventDecoder {
 
 /// Splits off an event that arrived whole, as one `data` line with line feeds, as most servers send it.
 /// Returns its data, not copied, and the bytes after it.
-fn split_usual_event(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_usual_event(bytes: &[u8], max_bytes: usize) -> Option<(&[u8], &[u8])> {
     let (line, end) = bytes.split_at(memchr2(b'\n', b'\r', bytes)?);
     let data = line.strip_prefix(b"data: ")?;
     let rest = end.strip_prefix(b"\n\n")?;
-    (line.len() <= MAX_EVENT_BYTES).then_some((data, rest))
+    (line.len() <= max_bytes).then_some((data, rest))
 }
 
 /// Returns the value of a `data` field.
@@ -149,10 +160,16 @@ mod tests {
 
     use super::*;
 
+    const MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+    fn decoder() -> EventDecoder {
+        EventDecoder::new(MAX_EVENT_BYTES)
+    }
+
     /// Decodes the events of a stream that arrives in these pieces and ends regularly, and counts its
     /// lines.
     fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, u64) {
-        let mut decoder = EventDecoder::default();
+        let mut decoder = decoder();
         let mut events = Vec::new();
         for mut piece in pieces {
             while let Some(event) = decoder.decode(&mut piece).unwrap() {
@@ -190,7 +207,7 @@ mod tests {
 
     #[test]
     fn comments_count_as_lines_and_partial_lines_do_not() {
-        let mut decoder = EventDecoder::default();
+        let mut decoder = decoder();
         assert_eq!(decoder.decode(&mut ": wait\n: for".as_bytes()), Ok(None));
         assert_eq!(decoder.lines(), 1);
         assert_eq!(decoder.decode(&mut " it\n".as_bytes()), Ok(None));
@@ -202,7 +219,7 @@ mod tests {
     #[case::in_many_lines(b"data: x\n", b"data: ")]
     #[case::in_a_comment(b": ", b"")]
     fn rejects_an_event_that_is_too_large(#[case] begin: &[u8], #[case] then: &[u8]) {
-        let mut decoder = EventDecoder::default();
+        let mut decoder = decoder();
         assert_eq!(decoder.decode(&mut &*begin), Ok(None));
         assert_eq!(decoder.decode(&mut &*then), Ok(None));
         let piece = [b'a'; 1024];
@@ -217,7 +234,7 @@ mod tests {
     fn the_limit_does_not_depend_on_pieces(#[case] size: usize) {
         let first_error = |bytes: usize| {
             let stream = format!("data: {}\n\n", "a".repeat(bytes));
-            let mut decoder = EventDecoder::default();
+            let mut decoder = decoder();
             let mut pieces = stream.as_bytes().chunks(size);
             pieces.find_map(|mut piece| decoder.decode(&mut piece).err())
         };
@@ -228,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_data_lines_of_an_event_are_limited_together() {
-        let mut decoder = EventDecoder::default();
+        let mut decoder = decoder();
         let line = format!("data: {}\n", "a".repeat(100_000));
         let error = (0..11).find_map(|_| decoder.decode(&mut line.as_bytes()).err());
         assert_eq!(error, Some(EventTooLarge));
