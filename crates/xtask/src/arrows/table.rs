@@ -60,7 +60,10 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ("socket", &[CORE, &["kit", "server", "regions"]]),
     (
         "protocols",
-        &[CORE, &["kit", "server", "regions", "socket"]],
+        &[
+            CORE,
+            &["http_clients", "kit", "server", "regions", "socket"],
+        ],
     ),
     ("rest", &[CORE, &["kit", "server", "socket"]]),
     ("documents", &[&["domain", "kit", "socket"]]),
