@@ -13,6 +13,8 @@
 
 use std::borrow::Cow;
 
+use relational::repositories::TurnSql;
+
 mod agents;
 mod connections;
 mod conversations;
@@ -68,7 +70,7 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         tenants::STATEMENTS,
         tickets::STATEMENTS,
         tokens::STATEMENTS,
-        turns::STATEMENTS,
+        <PostgresStore as TurnSql>::STATEMENTS,
     ];
     let statements = statements.into_iter().flatten();
     let statements = statements.map(|text| Cow::from(*text));

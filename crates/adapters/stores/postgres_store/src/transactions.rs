@@ -1,19 +1,55 @@
 //! The transactions of the store.
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId, Timestamp};
 use ports::RepositoryError;
 use ports::write_store::Rows;
-use relational::{Store, Work};
+use relational::{Parameter, Store, Work};
 use sqlx::{
     PgConnection,
-    postgres::{PgArguments, Postgres},
+    postgres::{PgArguments, PgRow, Postgres},
     query::Query,
 };
 
-use crate::{PostgresStore, idempotency, rows, store_state, tenants};
+use crate::{PostgresStore, error::from_sqlx, idempotency, rows, store_state, tenants};
 
 impl Store for PostgresStore {
     type Connection = PgConnection;
+    type Row = PgRow;
+
+    async fn fetch_all(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        self.connections.fetch_all(query).await
+    }
+
+    async fn fetch_optional(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<PgRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        self.connections.fetch_optional(query).await
+    }
+
+    async fn fetch_own(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        self.fetch_all(statement, parameters).await
+    }
+
+    async fn fetch_all_in(
+        connection: &mut PgConnection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        query.fetch_all(connection).await.map_err(from_sqlx)
+    }
 
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
@@ -62,4 +98,23 @@ impl PostgresStore {
         })
         .await
     }
+}
+
+/// Returns the statement with its parameters.
+fn bind(
+    statement: &'static str,
+    parameters: &[Parameter<'_>],
+) -> Query<'static, Postgres, PgArguments> {
+    let query = sqlx::query(statement);
+    parameters.iter().fold(query, |query, value| match *value {
+        Parameter::Text(text) => query.bind(text),
+        Parameter::Id(id) => query.bind(id),
+        Parameter::Number(number) => query.bind(number),
+        Parameter::Time(time) => query.bind(time.map(Timestamp::date_time)),
+        Parameter::Flag(flag) => query.bind(flag),
+        Parameter::Bytes(bytes) => query.bind(bytes),
+        Parameter::Texts(texts) => query.bind(texts),
+        Parameter::Ids(ids) => query.bind(ids),
+        Parameter::Numbers(numbers) => query.bind(numbers),
+    })
 }

@@ -8,6 +8,7 @@
 pub mod column;
 pub mod event_page;
 pub mod page_budget;
+mod parameter;
 pub mod read;
 pub mod repositories;
 mod schema;
@@ -18,6 +19,7 @@ pub mod text_range;
 mod writer_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
+pub use parameter::Parameter;
 pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};
 pub use writer_thread::WriterThread;

@@ -1,4 +1,4 @@
-//! Reads the rows of statements that join entities to their tenant's head.
+//! Reads rows, among them those of statements that join entities to their tenant's head.
 
 use domain::{AsOf, Listed, Page, Seq};
 use ports::RepositoryError;
@@ -7,13 +7,34 @@ use uuid::Uuid;
 
 use crate::{page_budget, sql_error};
 
-/// Reads a row of `table`.
-pub fn row<'r, R, T>(table: &'static str, row: &'r R) -> Result<T, RepositoryError>
-where
-    R: Row,
-    T: FromRow<'r, R>,
+/// A row that can be read as `T`. Unlike bounds on `T`, this one is implied for the rows of a store
+/// by the traits of [`repositories`](crate::repositories).
+pub trait ReadAs<T>: Row {
+    /// Reads the row.
+    fn read_as(&self) -> sqlx::Result<T>;
+}
+
+impl<R: Row, T: for<'r> FromRow<'r, R>> ReadAs<T> for R {
+    fn read_as(&self) -> sqlx::Result<T> {
+        T::from_row(self)
+    }
+}
+
+/// A row that can have the columns of this module.
+pub trait JoinedRow:
+    ReadAs<HeadColumn> + ReadAs<IdColumn> + ReadAs<TotalColumn> + ReadAs<FoundColumn>
 {
-    T::from_row(row).map_err(sql_error::in_table(table, sql_error::from_sqlx))
+}
+
+impl<R> JoinedRow for R where
+    R: ReadAs<HeadColumn> + ReadAs<IdColumn> + ReadAs<TotalColumn> + ReadAs<FoundColumn>
+{
+}
+
+/// Reads a row of `table`.
+pub fn row<R: ReadAs<T>, T>(table: &'static str, row: &R) -> Result<T, RepositoryError> {
+    let read = row.read_as();
+    read.map_err(sql_error::in_table(table, sql_error::from_sqlx))
 }
 
 /// Reads and converts the row of `table`, if the statement found one.
@@ -23,8 +44,7 @@ pub fn one<R, S, T>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<Option<T>, RepositoryError>
 where
-    R: Row,
-    S: for<'r> FromRow<'r, R>,
+    R: ReadAs<S>,
 {
     let convert = |found| into(row(table, &found)?);
     found.map(convert).transpose()
@@ -37,8 +57,7 @@ pub fn rows<R, S, T, C>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<C, RepositoryError>
 where
-    R: Row,
-    S: for<'r> FromRow<'r, R>,
+    R: ReadAs<S>,
     C: FromIterator<T>,
 {
     let convert = |found| into(row(table, &found)?);
@@ -47,16 +66,13 @@ where
 
 /// Reads the row of a statement that joins at most one entity to its tenant's head. The columns of
 /// the entity are null if it does not exist, and without the tenant there is no row.
-pub fn as_of_one<'r, R, S, T>(
+pub fn as_of_one<R, S, T>(
     table: &'static str,
-    row: Option<&'r R>,
+    row: Option<&R>,
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<AsOf<Option<T>>, RepositoryError>
 where
-    R: Row,
-    S: FromRow<'r, R>,
-    HeadColumn: FromRow<'r, R>,
-    IdColumn: FromRow<'r, R>,
+    R: JoinedRow + ReadAs<S>,
 {
     let mut found = as_of_many(table, row, into)?;
     Ok(AsOf {
@@ -67,16 +83,13 @@ where
 
 /// Reads the row of a statement that joins at most one entity of a listing to its tenant's head, as
 /// [`as_of_one`] does.
-pub fn as_of_listed<'r, R, S, T>(
+pub fn as_of_listed<R, S, T>(
     table: &'static str,
-    row: Option<&'r R>,
+    row: Option<&R>,
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<AsOf<Option<Listed<T>>>, RepositoryError>
 where
-    R: Row,
-    ListedRow<S>: FromRow<'r, R>,
-    HeadColumn: FromRow<'r, R>,
-    IdColumn: FromRow<'r, R>,
+    R: JoinedRow + ReadAs<ListedRow<S>>,
 {
     as_of_one(table, row, |row: ListedRow<S>| row.convert(&into))
 }
@@ -90,11 +103,7 @@ pub fn as_of_page<R, S, T>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<AsOf<Page<T>>, RepositoryError>
 where
-    R: Row,
-    S: for<'r> FromRow<'r, R>,
-    HeadColumn: for<'r> FromRow<'r, R>,
-    IdColumn: for<'r> FromRow<'r, R>,
-    TotalColumn: for<'r> FromRow<'r, R>,
+    R: JoinedRow + ReadAs<S>,
 {
     let found = as_of_many(table, rows, into)?;
     let limit = fitting_rows(rows)?.min(limit);
@@ -109,11 +118,7 @@ pub fn as_of_listing<R, S, T>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<AsOf<Page<Listed<T>>>, RepositoryError>
 where
-    R: Row,
-    ListedRow<S>: for<'r> FromRow<'r, R>,
-    HeadColumn: for<'r> FromRow<'r, R>,
-    IdColumn: for<'r> FromRow<'r, R>,
-    TotalColumn: for<'r> FromRow<'r, R>,
+    R: JoinedRow + ReadAs<ListedRow<S>>,
 {
     as_of_page(table, rows, limit, |row: ListedRow<S>| row.convert(&into))
 }
@@ -126,8 +131,7 @@ pub fn if_found<R, T>(
     page: AsOf<T>,
 ) -> Result<AsOf<Option<T>>, RepositoryError>
 where
-    R: Row,
-    FoundColumn: for<'r> FromRow<'r, R>,
+    R: JoinedRow,
 {
     let found: Option<FoundColumn> = rows.first().map(|first| row(table, first)).transpose()?;
     let is_found = found.is_some_and(|found| found.is_found);
@@ -142,9 +146,7 @@ pub fn listing<R, S, T>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<Page<Listed<T>>, RepositoryError>
 where
-    R: Row,
-    ListedRow<S>: for<'r> FromRow<'r, R>,
-    TotalColumn: for<'r> FromRow<'r, R>,
+    R: JoinedRow + ReadAs<ListedRow<S>>,
 {
     let limit = fitting_rows(&found)?.min(limit);
     let items = rows(table, found, |row: ListedRow<S>| row.convert(&into))?;
@@ -196,10 +198,7 @@ pub struct TotalColumn {
 }
 
 /// The number of leading rows that fit into a page.
-fn fitting_rows<R: Row>(rows: &[R]) -> Result<usize, RepositoryError>
-where
-    TotalColumn: for<'r> FromRow<'r, R>,
-{
+fn fitting_rows<R: JoinedRow>(rows: &[R]) -> Result<usize, RepositoryError> {
     let total = |found| row("page", found).map(|found: TotalColumn| found.total.unwrap_or(0));
     let totals: Vec<i64> = rows.iter().map(total).collect::<Result<_, _>>()?;
     Ok(page_budget::fitting_rows(&totals))
@@ -211,10 +210,7 @@ fn as_of_many<'r, R, S, T>(
     into: impl Fn(S) -> Result<T, RepositoryError>,
 ) -> Result<AsOf<Vec<T>>, RepositoryError>
 where
-    R: Row,
-    S: FromRow<'r, R>,
-    HeadColumn: FromRow<'r, R>,
-    IdColumn: FromRow<'r, R>,
+    R: JoinedRow + ReadAs<S> + 'r,
 {
     let mut position = Seq::default();
     let mut items = Vec::new();

@@ -5,14 +5,47 @@ use std::{future::Future, pin::Pin};
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::{RepositoryError, Rows};
 
+use crate::{Parameter, read::JoinedRow};
+
 /// The work of a transaction with its connection.
 pub type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
 
-/// The transactions of a store, and the statements that most of them begin or end with. A function
-/// with a `connection` runs in a transaction.
+/// The reads and transactions of a store, and the statements that most transactions begin or end with.
+/// A function with a `connection` runs in a transaction.
 pub trait Store: Clone + Send + Sync + 'static {
     /// A connection of the database.
     type Connection: Send + 'static;
+
+    /// A row of the database.
+    type Row: JoinedRow;
+
+    /// Returns the rows of one statement.
+    fn fetch_all(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
+
+    /// Returns the first row of one statement.
+    fn fetch_optional(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Option<Self::Row>, RepositoryError>> + Send;
+
+    /// Returns the rows of one statement of the process itself, which waits for no request.
+    fn fetch_own(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
+
+    /// Returns the rows of one statement of a transaction.
+    fn fetch_all_in(
+        connection: &mut Self::Connection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
 
     /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
     fn transaction<T, W>(&self, work: W) -> impl Future<Output = Result<T, RepositoryError>> + Send

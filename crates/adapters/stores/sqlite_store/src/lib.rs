@@ -11,6 +11,8 @@
 //! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test
 //! prepares all of these against a migrated database.
 
+use relational::repositories::TurnSql;
+
 /// The store's clock: the time of this machine, in milliseconds since 1970.
 macro_rules! now {
     () => {
@@ -70,7 +72,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         tenants::STATEMENTS,
         tickets::STATEMENTS,
         tokens::STATEMENTS,
-        turns::STATEMENTS,
+        <SqliteStore as TurnSql>::STATEMENTS,
     ]
     .into_iter()
     .chain(rows::STATEMENTS.iter().copied())

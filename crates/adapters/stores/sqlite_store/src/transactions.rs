@@ -1,13 +1,14 @@
 //! The transactions and reads of the store.
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId, Timestamp};
 use ports::RepositoryError;
 use ports::write_store::Rows;
-use relational::{Store, Work};
+use relational::{Parameter, Store, Work};
 use sqlx::{
     Decode, Row as _, SqliteConnection, Type,
     query::Query,
     sqlite::{Sqlite, SqliteArguments, SqliteRow},
+    types::Json,
 };
 
 use crate::{
@@ -18,6 +19,43 @@ use crate::{
 
 impl Store for SqliteStore {
     type Connection = SqliteConnection;
+    type Row = SqliteRow;
+
+    async fn fetch_all(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        query.fetch_all(&self.readers).await.map_err(from_sqlx)
+    }
+
+    async fn fetch_optional(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<SqliteRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        query.fetch_optional(&self.readers).await.map_err(from_sqlx)
+    }
+
+    async fn fetch_own(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        query.fetch_all(&self.own_reader).await.map_err(from_sqlx)
+    }
+
+    async fn fetch_all_in(
+        connection: &mut SqliteConnection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        query.fetch_all(connection).await.map_err(from_sqlx)
+    }
 
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
@@ -96,4 +134,26 @@ impl SqliteStore {
         let row = query.fetch_one(&self.readers).await.map_err(from_sqlx)?;
         row.try_get(0).map_err(in_table(table))
     }
+}
+
+/// Returns the statement with its parameters.
+fn bind(
+    statement: &'static str,
+    parameters: &[Parameter<'_>],
+) -> Query<'static, Sqlite, SqliteArguments> {
+    let query = sqlx::query(statement);
+    parameters.iter().fold(query, |query, value| match *value {
+        Parameter::Text(text) => query.bind(text),
+        Parameter::Id(id) => query.bind(id),
+        Parameter::Number(number) => query.bind(number),
+        Parameter::Time(time) => query.bind(time.map(Timestamp::milliseconds)),
+        Parameter::Flag(flag) => query.bind(flag),
+        Parameter::Bytes(bytes) => query.bind(bytes),
+        Parameter::Texts(texts) => query.bind(texts.map(Json)),
+        Parameter::Ids(ids) => {
+            let ids: Vec<_> = ids.iter().map(|id| id.simple()).collect();
+            query.bind(Json(ids))
+        }
+        Parameter::Numbers(numbers) => query.bind(Json(numbers)),
+    })
 }

@@ -9,6 +9,7 @@ use ports::{
 };
 use relational::{
     read,
+    repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
@@ -22,8 +23,9 @@ use sqlx::{
 use uuid::Uuid;
 
 use crate::{
+    PostgresStore,
     error::{from_sqlx, in_table},
-    recovery, turns,
+    recovery,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -76,7 +78,7 @@ pub(crate) async fn read(
         add(connection, &mut facts.turns, turns, "turns", turn).await?;
     }
     for key in &query.open_turns {
-        let open = turns::open_turns(connection, key).await?;
+        let open = open_turns::<PostgresStore>(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
     }
     if let Some(query) = &query.swept {

@@ -1,8 +1,11 @@
 //! The statements on turns.
 
-use relational::{page_budget, reply_columns, turn_columns};
+use relational::{page_budget, reply_columns, repositories::TurnSql, turn_columns};
 
-use crate::fragments::{join_reply, visible};
+use crate::{
+    PostgresStore,
+    fragments::{join_reply, visible},
+};
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
 /// the turn. `offset 0` makes the planner look up the conversation by its whole key, as in
@@ -18,19 +21,6 @@ macro_rules! unless_deleted {
     };
 }
 
-/// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`.
-pub(super) const FIND: &str = concat!(
-    "select t.head_seq, c.user_id as owner, ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from tenants t left join turns r on r.tenant_id = t.id and r.id = $2 ",
-    unless_deleted!(),
-    join_reply!(),
-    "left join lateral (select * from conversations c \
-     where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
-     where t.id = $1"
-);
 /// The open turns of an agent. `offset 0` sorts the turns after they are found: to find them in this
 /// order, the planner would read all turns of the tenant while tables are empty.
 macro_rules! open {
@@ -45,9 +35,6 @@ macro_rules! open {
         )
     };
 }
-
-pub(super) const OPEN_OF_AGENT: &str = open!("");
-pub(super) const OPEN_OF_CONVERSATION: &str = open!("and conversation_id = $3");
 
 /// A page of turns joined to the tenant's head and to their conversation, if it exists.
 macro_rules! list {
@@ -86,48 +73,51 @@ macro_rules! list {
     };
 }
 
-pub(super) const LIST_ASCENDING: &str = list!("", ">", "asc");
-pub(super) const LIST_DESCENDING: &str = list!("", "<", "desc");
-pub(super) const LIST_OPEN_ASCENDING: &str = list!(
-    "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
-    ">",
-    "asc"
-);
-pub(super) const LIST_OPEN_DESCENDING: &str = list!(
-    "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
-    "<",
-    "desc"
-);
-pub(super) const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = $5", ">", "asc");
-pub(super) const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = $5", "<", "desc");
-/// The running turn, or else the first queued one, or else the newest.
-pub(super) const FIND_CURRENT: &str = concat!(
-    "select c.user_id as owner, ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from conversations c cross join lateral (select * from ( \
+impl TurnSql for PostgresStore {
+    /// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`.
+    const FIND: &'static str = concat!(
+        "select t.head_seq, c.user_id as owner, ",
+        turn_columns!(),
+        ", ",
+        reply_columns!(),
+        " from tenants t left join turns r on r.tenant_id = t.id and r.id = $2 ",
+        unless_deleted!(),
+        join_reply!(),
+        "left join lateral (select * from conversations c \
+     where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
+     where t.id = $1"
+    );
+    const OPEN_OF_AGENT: &'static str = open!("");
+    const OPEN_OF_CONVERSATION: &'static str = open!("and conversation_id = $3");
+    const LIST_ASCENDING: &'static str = list!("", ">", "asc");
+    const LIST_DESCENDING: &'static str = list!("", "<", "desc");
+    const LIST_OPEN_ASCENDING: &'static str = list!(
+        "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
+        ">",
+        "asc"
+    );
+    const LIST_OPEN_DESCENDING: &'static str = list!(
+        "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
+        "<",
+        "desc"
+    );
+    const LIST_OF_STATUS_ASCENDING: &'static str = list!("and r.status = $5", ">", "asc");
+    const LIST_OF_STATUS_DESCENDING: &'static str = list!("and r.status = $5", "<", "desc");
+    /// The running turn, or else the first queued one, or else the newest.
+    const FIND_CURRENT: &'static str = concat!(
+        "select c.user_id as owner, ",
+        turn_columns!(),
+        ", ",
+        reply_columns!(),
+        " from conversations c cross join lateral (select * from ( \
         (select o.*, 0 as rank from turns o where o.tenant_id = c.tenant_id \
             and o.agent_id = c.agent_id and o.conversation_id = c.id \
             and o.status in ('queued', 'in_progress') order by o.queued_seq nulls first limit 1) \
         union all (select n.*, 1 as rank from turns n where n.tenant_id = c.tenant_id \
             and n.conversation_id = c.id order by n.sort_seq desc limit 1)) r \
         order by rank limit 1) r ",
-    join_reply!(),
-    " where c.tenant_id = $1 and c.id = $2 and ",
-    visible!()
-);
-
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    FIND,
-    OPEN_OF_AGENT,
-    OPEN_OF_CONVERSATION,
-    LIST_ASCENDING,
-    LIST_DESCENDING,
-    LIST_OPEN_ASCENDING,
-    LIST_OPEN_DESCENDING,
-    LIST_OF_STATUS_ASCENDING,
-    LIST_OF_STATUS_DESCENDING,
-    FIND_CURRENT,
-];
+        join_reply!(),
+        " where c.tenant_id = $1 and c.id = $2 and ",
+        visible!()
+    );
+}

@@ -19,4 +19,4 @@ pub use first_key::insert_first_key;
 pub use nodes::{NodeSql, Nodes};
 pub use recovery::{Recovery, RecoverySql};
 pub use signing_keys::{SigningKeySql, SigningKeys};
-pub use turns::{TurnSql, Turns};
+pub use turns::{TurnSql, Turns, open_turns};

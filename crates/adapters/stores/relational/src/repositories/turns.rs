@@ -1,36 +1,66 @@
 //! Turns.
 
-use std::future::Future;
-
 use async_trait::async_trait;
-use domain::{AsOf, ConversationId, Listed, Page, TenantId, Turn, TurnId};
-use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository};
+use domain::{AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
+use ports::{
+    FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, TurnRepository,
+    write_store::{InTenant, OpenTurn, OpenTurnsOf},
+};
 
-use crate::store::Store;
+use crate::{
+    page_budget, parameters,
+    read::{self, ListedRow, ReadAs},
+    store::Store,
+    stored::{StoredOpenTurn, StoredTurn, StoredTurnWithUser},
+};
 
-/// The SQL on turns.
-pub trait TurnSql: Store {
-    /// `TurnRepository::find`.
-    fn find_turn(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-    ) -> impl Future<Output = Result<AsOf<Option<FoundTurn>>, RepositoryError>> + Send;
+/// The statements on turns. The first parameter is the tenant.
+pub trait TurnSql:
+    Store<Row: ReadAs<StoredTurnWithUser> + ReadAs<ListedRow<StoredTurn>> + ReadAs<StoredOpenTurn>>
+{
+    /// The tenant's head, and the turn with id 2 and its user.
+    const FIND: &'static str;
 
-    /// `TurnRepository::find_current`.
-    fn find_current_turn(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-    ) -> impl Future<Output = Result<Option<FoundTurn>, RepositoryError>> + Send;
+    /// The running turn of conversation 2, or else the first queued one, or else the newest.
+    const FIND_CURRENT: &'static str;
 
-    /// `TurnRepository::list`.
-    fn list_turns(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-        query: &TurnQuery,
-    ) -> impl Future<Output = Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError>> + Send;
+    /// The turns of conversation 2 after position 3, at most 4, with the tenant's head.
+    const LIST_ASCENDING: &'static str;
+
+    /// The turns before position 3.
+    const LIST_DESCENDING: &'static str;
+
+    /// The open turns after position 3.
+    const LIST_OPEN_ASCENDING: &'static str;
+
+    /// The open turns before position 3.
+    const LIST_OPEN_DESCENDING: &'static str;
+
+    /// The turns with status 5 after position 3.
+    const LIST_OF_STATUS_ASCENDING: &'static str;
+
+    /// The turns with status 5 before position 3.
+    const LIST_OF_STATUS_DESCENDING: &'static str;
+
+    /// The open turns of agent 2, by id.
+    const OPEN_OF_AGENT: &'static str;
+
+    /// Those in conversation 3.
+    const OPEN_OF_CONVERSATION: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::FIND,
+        Self::FIND_CURRENT,
+        Self::LIST_ASCENDING,
+        Self::LIST_DESCENDING,
+        Self::LIST_OPEN_ASCENDING,
+        Self::LIST_OPEN_DESCENDING,
+        Self::LIST_OF_STATUS_ASCENDING,
+        Self::LIST_OF_STATUS_DESCENDING,
+        Self::OPEN_OF_AGENT,
+        Self::OPEN_OF_CONVERSATION,
+    ];
 }
 
 /// Turns in a store.
@@ -43,7 +73,10 @@ impl<S: TurnSql> TurnRepository for Turns<S> {
         tenant: &TenantId,
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
-        self.0.find_turn(tenant, id).await
+        let parameters = parameters![tenant, id];
+        let found = self.0.fetch_optional(S::FIND, parameters).await?;
+        let convert = |row: StoredTurnWithUser| row.try_into();
+        read::as_of_one("turns", found.as_ref(), convert)
     }
 
     async fn find_current(
@@ -51,7 +84,9 @@ impl<S: TurnSql> TurnRepository for Turns<S> {
         tenant: &TenantId,
         conversation: ConversationId,
     ) -> Result<Option<FoundTurn>, RepositoryError> {
-        self.0.find_current_turn(tenant, conversation).await
+        let parameters = parameters![tenant, conversation];
+        let found = self.0.fetch_optional(S::FIND_CURRENT, parameters).await?;
+        read::one("turns", found, |row: StoredTurnWithUser| row.try_into())
     }
 
     async fn list(
@@ -60,6 +95,53 @@ impl<S: TurnSql> TurnRepository for Turns<S> {
         conversation: ConversationId,
         query: &TurnQuery,
     ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
-        self.0.list_turns(tenant, conversation, query).await
+        use ListingOrder::{Ascending, Descending};
+        let statement = match (query.filter, query.order) {
+            (TurnFilter::All, Ascending) => S::LIST_ASCENDING,
+            (TurnFilter::All, Descending) => S::LIST_DESCENDING,
+            (TurnFilter::Open, Ascending) => S::LIST_OPEN_ASCENDING,
+            (TurnFilter::Open, Descending) => S::LIST_OPEN_DESCENDING,
+            (TurnFilter::Status(_), Ascending) => S::LIST_OF_STATUS_ASCENDING,
+            (TurnFilter::Status(_), Descending) => S::LIST_OF_STATUS_DESCENDING,
+        };
+        let start = match query.order {
+            Ascending => Seq(0),
+            Descending => Seq(i64::MAX),
+        };
+        let after = query.after.unwrap_or(start);
+        let one_more = page_budget::one_more(query.limit);
+        let found = match query.filter {
+            TurnFilter::Status(status) => {
+                let status = status.as_str();
+                let parameters = parameters![tenant, conversation, after, one_more, status];
+                self.0.fetch_all(statement, parameters).await
+            }
+            TurnFilter::All | TurnFilter::Open => {
+                let parameters = parameters![tenant, conversation, after, one_more];
+                self.0.fetch_all(statement, parameters).await
+            }
+        };
+        let rows = found?;
+        let convert = |row: StoredTurn| row.try_into();
+        let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
+        read::if_found("conversations", &rows, page)
     }
+}
+
+/// Returns the open turns of an agent, or those in one conversation with it, by id.
+pub async fn open_turns<S: TurnSql>(
+    connection: &mut S::Connection,
+    (tenant, of): &InTenant<OpenTurnsOf>,
+) -> Result<Vec<OpenTurn>, RepositoryError> {
+    let rows = match of.conversation {
+        Some(id) => {
+            let parameters = parameters![tenant, of.agent, id];
+            S::fetch_all_in(connection, S::OPEN_OF_CONVERSATION, parameters).await?
+        }
+        None => {
+            let parameters = parameters![tenant, of.agent];
+            S::fetch_all_in(connection, S::OPEN_OF_AGENT, parameters).await?
+        }
+    };
+    read::rows("turns", rows, |row: StoredOpenTurn| Ok(row.into()))
 }

@@ -9,6 +9,7 @@ use ports::{
 };
 use relational::{
     read,
+    repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
@@ -18,9 +19,10 @@ use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
+    SqliteStore,
     batch_query::{BatchQuery, fetch},
     error::from_sqlx,
-    recovery, turns,
+    recovery,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -41,7 +43,7 @@ pub(crate) async fn read(
     let [found] = fetch(connection, [turns]).await?;
     add(&mut facts.turns, "turns", found, turn)?;
     for key in &query.open_turns {
-        let open = turns::open_turns(connection, key).await?;
+        let open = open_turns::<SqliteStore>(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
     }
     if let Some(query) = &query.logged {
