@@ -13,7 +13,7 @@
 
 use std::borrow::Cow;
 
-use relational::repositories::TurnSql;
+use relational::repositories;
 
 mod agents;
 mod connections;
@@ -24,7 +24,6 @@ mod error;
 mod events;
 mod facts;
 mod fragments;
-mod idempotency;
 mod log_trim;
 mod maintenance;
 mod messages;
@@ -32,13 +31,11 @@ mod nodes;
 mod recovery;
 mod rows;
 mod server;
-mod signing_keys;
 mod store;
 mod store_state;
 mod tenants;
 mod tickets;
 mod tls_tunnel;
-mod tokens;
 mod transactions;
 mod turns;
 mod write_store;
@@ -52,28 +49,21 @@ pub use self::{
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
     let statements = [
-        agents::STATEMENTS,
-        conversations::STATEMENTS,
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
-        idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
-        messages::STATEMENTS,
-        nodes::STATEMENTS,
         recovery::STATEMENTS,
         server::STATEMENTS,
-        signing_keys::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,
         tenants::STATEMENTS,
         tickets::STATEMENTS,
-        tokens::STATEMENTS,
-        <PostgresStore as TurnSql>::STATEMENTS,
     ];
-    let statements = statements.into_iter().flatten();
-    let statements = statements.map(|text| Cow::from(*text));
+    let statements = statements.into_iter().flatten().copied();
+    let statements = statements.chain(repositories::statements::<PostgresStore>());
+    let statements = statements.map(Cow::from);
     statements.chain(rows::statements().map(Cow::from))
 }
 

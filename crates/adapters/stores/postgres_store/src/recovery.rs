@@ -1,21 +1,17 @@
 //! Turns of dead nodes, and turns that were queued for too long.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
-use domain::{ConversationId, NodeId, TurnId};
+use domain::{ConversationId, TurnId};
 use ports::{
     RepositoryError,
     write_store::{SweptConversation, SweptQuery, WaitingTurn, swept_conversations},
 };
-use relational::{Store as _, level_permits, page_budget, read, repositories::RecoverySql};
+use relational::{level_permits, milliseconds, page_budget, repositories::RecoverySql};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{
-    PostgresStore,
-    error::{from_sqlx, in_table},
-    nodes::milliseconds,
-};
+use crate::{PostgresStore, error::in_table};
 
 /// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
 /// in progress. They are found by jumps through the index, one per node.
@@ -61,32 +57,6 @@ macro_rules! is_free {
     };
 }
 
-/// A node whose lease is being renewed is skipped: it is alive. A node whose own lease has expired
-/// marks none, since it may have been cut off together with all others.
-const MARK_DEAD_NODES: &str = "\
-    with dead as materialized ( \
-        select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
-            and exists (select from nodes own where own.id = $1 and not own.swept \
-                and own.lease_until >= clock_timestamp()) \
-        order by id for update skip locked) \
-    update nodes set swept = true from dead where nodes.id = dead.id";
-const DELETE_DEAD_NODES: &str = "\
-    delete from nodes n where n.swept and (select r.node_id from turns r \
-        where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
-const TENANTS_TO_SWEEP: &str = concat!(
-    lost_nodes!(),
-    "select r.tenant_id from lost l cross join lateral ( \
-         select distinct r.tenant_id from turns r where r.node_id = l.node_id \
-             and r.status = 'in_progress' and ",
-    level_permits!("r"),
-    ") r \
-     union \
-     select q.tenant_id from turns q where q.status = 'queued' and (",
-    is_expired!(),
-    " or ",
-    is_free!(),
-    ")"
-);
 const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
@@ -118,66 +88,49 @@ const QUEUED_TURNS: &str = concat!(
              and r.status = 'queued' offset 0) q \
      order by q.queued_seq"
 );
-const IN_PROGRESS_UNDER: &str = concat!(
-    "select r.tenant_id, r.conversation_id, r.id from turns r \
-     where r.node_id = $1 and r.status = 'in_progress' and ",
-    level_permits!("r")
-);
-/// The order makes the planner use the index of queued turns.
-const ALL_QUEUED_TURNS: &str = concat!(
-    "select q.tenant_id, q.conversation_id, q.id from turns q where q.status = 'queued' and ",
-    level_permits!("q"),
-    " order by q.tenant_id, q.queued_at"
-);
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    MARK_DEAD_NODES,
-    DELETE_DEAD_NODES,
-    TENANTS_TO_SWEEP,
-    LOST_TURNS,
-    DUE_CONVERSATIONS,
-    QUEUED_TURNS,
-    IN_PROGRESS_UNDER,
-    ALL_QUEUED_TURNS,
-];
+/// The statements of this file, except those of `RecoverySql`.
+pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
 
 impl RecoverySql for PostgresStore {
     const IS_OF_ONE_PROCESS: bool = false;
-
-    async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
-        let (forget, mark) = (
-            sqlx::query(DELETE_DEAD_NODES),
-            sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
-        );
-        self.transaction(move |connection| {
-            Box::pin(async move {
-                forget.execute(&mut *connection).await.map_err(from_sqlx)?;
-                let marked = mark.execute(connection).await.map_err(from_sqlx)?;
-                Ok(marked.rows_affected())
-            })
-        })
-        .await
-    }
-
-    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<String>, RepositoryError> {
-        let tenants = sqlx::query(TENANTS_TO_SWEEP).bind(milliseconds(max_wait));
-        let rows = self.connections.fetch_all(tenants).await?;
-        read::rows("turns", rows, |(id,): (String,)| Ok(id))
-    }
-
-    async fn turns_in_progress(
-        &self,
-        node: NodeId,
-    ) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
-        let turns = sqlx::query(IN_PROGRESS_UNDER).bind(node.uuid());
-        read::rows("turns", self.connections.fetch_all(turns).await?, Ok)
-    }
-
-    async fn queued_turns(&self) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
-        let turns = sqlx::query(ALL_QUEUED_TURNS);
-        read::rows("turns", self.connections.fetch_all(turns).await?, Ok)
-    }
+    /// A node whose lease is being renewed is skipped: it is alive. A node whose own lease has expired
+    /// marks none, since it may have been cut off together with all others.
+    const MARK_DEAD_NODES: &'static str = "\
+    with dead as materialized ( \
+        select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
+            and exists (select from nodes own where own.id = $1 and not own.swept \
+                and own.lease_until >= clock_timestamp()) \
+        order by id for update skip locked) \
+    update nodes set swept = true from dead where nodes.id = dead.id";
+    const DELETE_DEAD_NODES: &'static str = "\
+    delete from nodes n where n.swept and (select r.node_id from turns r \
+        where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
+    const TENANTS_TO_SWEEP: &'static str = concat!(
+        lost_nodes!(),
+        "select r.tenant_id from lost l cross join lateral ( \
+         select distinct r.tenant_id from turns r where r.node_id = l.node_id \
+             and r.status = 'in_progress' and ",
+        level_permits!("r"),
+        ") r \
+     union \
+     select q.tenant_id from turns q where q.status = 'queued' and (",
+        is_expired!(),
+        " or ",
+        is_free!(),
+        ")"
+    );
+    const IN_PROGRESS_UNDER: &'static str = concat!(
+        "select r.tenant_id, r.conversation_id, r.id from turns r \
+     where r.node_id = $1 and r.status = 'in_progress' and ",
+        level_permits!("r")
+    );
+    /// The order makes the planner use the index of queued turns.
+    const QUEUED: &'static str = concat!(
+        "select q.tenant_id, q.conversation_id, q.id from turns q where q.status = 'queued' and ",
+        level_permits!("q"),
+        " order by q.tenant_id, q.queued_at"
+    );
 }
 
 /// Returns the conversations with turns to fail or to start, with their queued turns.

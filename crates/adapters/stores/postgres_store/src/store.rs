@@ -13,7 +13,8 @@ use ports::{RepositoryError, Storage, error::one_line};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
     repositories::{
-        Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
+        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, Recovery,
+        SigningKeys, Tenants, Tokens, Turns,
     },
 };
 use sqlx::{
@@ -28,14 +29,11 @@ use uuid::Uuid;
 use crate::{
     connections::{Connections, LEAST_POOLED},
     error::{NotUsableYet, from_sqlx, is_read_only, is_temporary},
-    idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
     server::{self, in_time},
     store_state,
-    tenants::Tenants,
     tickets::Tickets,
     tls_tunnel::Tunnel,
-    tokens::Tokens,
     write_store::{GroupConnection, PostgresWriteStore},
 };
 

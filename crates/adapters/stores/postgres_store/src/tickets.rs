@@ -5,10 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{SecretDigest, Ticket};
 use ports::{RepositoryError, TicketRepository};
-use relational::read;
+use relational::{milliseconds, read};
 use sqlx::types::Json;
 
-use crate::{PostgresStore, error::conflict_on, nodes::milliseconds};
+use crate::{PostgresStore, error::conflict_on};
 
 const INSERT: &str = "\
     insert into tickets (digest, content, ends_at) \

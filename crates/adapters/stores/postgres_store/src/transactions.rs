@@ -1,6 +1,6 @@
 //! The transactions of the store.
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId, Timestamp};
+use domain::{Seq, TenantId, Timestamp};
 use ports::RepositoryError;
 use ports::write_store::Rows;
 use relational::{Parameter, Store, Work};
@@ -8,9 +8,14 @@ use sqlx::{
     PgConnection,
     postgres::{PgArguments, PgRow, Postgres},
     query::Query,
+    types::Json,
 };
 
-use crate::{PostgresStore, error::from_sqlx, idempotency, rows, store_state, tenants};
+use crate::{
+    PostgresStore,
+    error::{conflict_on, from_sqlx},
+    rows, store_state, tenants,
+};
 
 impl Store for PostgresStore {
     type Connection = PgConnection;
@@ -51,6 +56,34 @@ impl Store for PostgresStore {
         query.fetch_all(connection).await.map_err(from_sqlx)
     }
 
+    async fn execute(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<u64, RepositoryError> {
+        let query = bind(statement, parameters);
+        self.execute_query(query, from_sqlx).await
+    }
+
+    async fn execute_in(
+        connection: &mut PgConnection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<u64, RepositoryError> {
+        let done = bind(statement, parameters).execute(connection).await;
+        Ok(done.map_err(from_sqlx)?.rows_affected())
+    }
+
+    async fn insert_in(
+        connection: &mut PgConnection,
+        what: &'static str,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        let inserted = bind(statement, parameters).fetch_all(connection).await;
+        inserted.map_err(conflict_on(what))
+    }
+
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
         T: Send + 'static,
@@ -70,14 +103,6 @@ impl Store for PostgresStore {
         rows::write(connection, rows).await
     }
 
-    async fn find_record(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        idempotency: &IdempotencyEntry,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, idempotency).await
-    }
-
     async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {
         store_state::lock(connection).await
     }
@@ -85,7 +110,7 @@ impl Store for PostgresStore {
 
 impl PostgresStore {
     /// Runs one statement as a transaction, and returns the number of rows that it has changed.
-    pub(crate) async fn execute(
+    pub(crate) async fn execute_query(
         &self,
         statement: Query<'static, Postgres, PgArguments>,
         convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
@@ -113,6 +138,7 @@ fn bind(
         Parameter::Time(time) => query.bind(time.map(Timestamp::date_time)),
         Parameter::Flag(flag) => query.bind(flag),
         Parameter::Bytes(bytes) => query.bind(bytes),
+        Parameter::Json(document) => query.bind(document.map(Json)),
         Parameter::Texts(texts) => query.bind(texts),
         Parameter::Ids(ids) => query.bind(ids),
         Parameter::Numbers(numbers) => query.bind(numbers),

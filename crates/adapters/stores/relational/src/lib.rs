@@ -19,7 +19,7 @@ pub mod text_range;
 mod writer_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
-pub use parameter::Parameter;
+pub use parameter::{Parameter, milliseconds};
 pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};
 pub use writer_thread::WriterThread;

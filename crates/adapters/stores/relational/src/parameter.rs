@@ -1,6 +1,11 @@
 //! The values of a statement's parameters, which each store binds in the form of its database.
 
-use domain::{AgentId, ConversationId, MessageId, NodeId, Seq, TenantId, Timestamp, TurnId};
+use std::time::Duration;
+
+use domain::{
+    AgentId, ConversationId, CredentialId, MessageId, NodeId, Seq, TenantId, Timestamp, TurnId,
+};
+use serde_json::Value;
 use uuid::Uuid;
 
 /// The value of a parameter. `None` is null.
@@ -18,6 +23,8 @@ pub enum Parameter<'a> {
     Flag(bool),
     /// Binary data.
     Bytes(&'a [u8]),
+    /// A JSON document.
+    Json(Option<&'a Value>),
     /// A list of texts.
     Texts(Option<&'a [&'a str]>),
     /// A list of ids.
@@ -46,6 +53,7 @@ macro_rules! from {
 from! {
     &'a str => Text text text;
     &'a TenantId => Text tenant tenant.as_str();
+    &'a CredentialId => Text id id.as_str();
     Uuid => Id id id;
     AgentId => Id id id.uuid();
     ConversationId => Id id id.uuid();
@@ -54,7 +62,9 @@ from! {
     TurnId => Id id id.uuid();
     i64 => Number number number;
     Seq => Number seq seq.0;
+    Duration => Number duration milliseconds(duration);
     Timestamp => Time time time;
+    &'a Value => Json document document;
 }
 
 impl From<bool> for Parameter<'_> {
@@ -73,6 +83,11 @@ impl<'a> From<&'a [Uuid]> for Parameter<'a> {
     fn from(ids: &'a [Uuid]) -> Self {
         Self::Ids(ids)
     }
+}
+
+/// The unit of durations in statements. Time can be added to the longest one without overflow.
+pub fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
 }
 
 /// A list of parameters from values of different types.

@@ -5,7 +5,7 @@ use ports::RepositoryError;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::{page_budget, sql_error};
+use crate::{column::corrupt, page_budget, sql_error};
 
 /// A row that can be read as `T`. Unlike bounds on `T`, this one is implied for the rows of a store
 /// by the traits of [`repositories`](crate::repositories).
@@ -48,6 +48,19 @@ where
 {
     let convert = |found| into(row(table, &found)?);
     found.map(convert).transpose()
+}
+
+/// Reads the only value of a statement on `table` that always has one.
+pub fn value<R, T>(
+    table: &'static str,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<T, RepositoryError>
+where
+    R: ReadAs<(T,)>,
+{
+    let first = rows.into_iter().next();
+    let first = first.ok_or_else(|| corrupt(table)("no row"))?;
+    row(table, &first).map(|(value,)| value)
 }
 
 /// Reads rows of `table` and converts each. A row is dropped as soon as it is converted.

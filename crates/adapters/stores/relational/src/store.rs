@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin};
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use domain::{Seq, TenantId};
 use ports::{RepositoryError, Rows};
 
 use crate::{Parameter, read::JoinedRow};
@@ -40,9 +40,32 @@ pub trait Store: Clone + Send + Sync + 'static {
         parameters: &[Parameter<'_>],
     ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
 
+    /// Runs one statement as a transaction, and returns the number of rows that it has changed.
+    fn execute(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<u64, RepositoryError>> + Send;
+
     /// Returns the rows of one statement of a transaction.
     fn fetch_all_in(
         connection: &mut Self::Connection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
+
+    /// Runs one statement of a transaction, and returns the number of rows that it has changed.
+    fn execute_in(
+        connection: &mut Self::Connection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<u64, RepositoryError>> + Send;
+
+    /// Inserts rows in a transaction, and returns what the statement does; fails with `Conflict` if
+    /// `what` exists.
+    fn insert_in(
+        connection: &mut Self::Connection,
+        what: &'static str,
         statement: &'static str,
         parameters: &[Parameter<'_>],
     ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
@@ -65,13 +88,6 @@ pub trait Store: Clone + Send + Sync + 'static {
         connection: &mut Self::Connection,
         rows: &Rows,
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// Finds the record of the entry's key, however old it is.
-    fn find_record(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        idempotency: &IdempotencyEntry,
-    ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send;
 
     /// Locks the state of the store as a whole until the transaction ends.
     fn lock_state(

@@ -27,7 +27,9 @@ pub struct NameRange {
     pub end: String,
 }
 
-/// The agents whose names begin with `prefix`, from after a position that a client sent.
+/// The agents whose names begin with `prefix`, from after a position that a client sent. Stored text
+/// contains no NUL, and Postgres accepts none. So ends of the range that do are replaced: text after
+/// them sorts after the part before it.
 pub fn name_range(prefix: &str, after: Option<&AgentPosition>) -> NameRange {
     let prefix = search_key(prefix);
     let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
@@ -37,7 +39,13 @@ pub fn name_range(prefix: &str, after: Option<&AgentPosition>) -> NameRange {
         Some(after) => start.max((after.name_key.clone(), after.id.uuid())),
         None => start,
     };
-    NameRange { after, end }
+    NameRange {
+        after: match after.0.split_once('\0') {
+            Some((before, _)) => (before.to_owned(), Uuid::max()),
+            None => after,
+        },
+        end: end.split('\0').next().unwrap_or_default().to_owned(),
+    }
 }
 
 /// The end of a range without an upper bound: greater than every name that the API accepts.

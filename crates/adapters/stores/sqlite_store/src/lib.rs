@@ -11,7 +11,7 @@
 //! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test
 //! prepares all of these against a migrated database.
 
-use relational::repositories::TurnSql;
+use relational::repositories;
 
 /// The store's clock: the time of this machine, in milliseconds since 1970.
 macro_rules! now {
@@ -28,7 +28,6 @@ mod error;
 mod events;
 mod facts;
 mod fragments;
-mod idempotency;
 mod location;
 mod log_trim;
 mod maintenance;
@@ -36,12 +35,9 @@ mod messages;
 mod nodes;
 mod recovery;
 mod rows;
-mod signing_keys;
 mod store;
-mod store_state;
 mod tenants;
 mod tickets;
-mod tokens;
 mod transactions;
 mod turns;
 mod write_store;
@@ -55,27 +51,19 @@ pub use store::{SqliteOptions, SqliteStore};
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [
-        agents::STATEMENTS,
-        conversations::STATEMENTS,
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
-        idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
-        messages::STATEMENTS,
-        nodes::STATEMENTS,
         recovery::STATEMENTS,
-        signing_keys::STATEMENTS,
         store::STATEMENTS,
-        store_state::STATEMENTS,
         tenants::STATEMENTS,
         tickets::STATEMENTS,
-        tokens::STATEMENTS,
-        <SqliteStore as TurnSql>::STATEMENTS,
     ]
     .into_iter()
     .chain(rows::STATEMENTS.iter().copied())
     .flatten()
     .copied()
+    .chain(repositories::statements::<SqliteStore>())
 }

@@ -1,21 +1,17 @@
 //! Turns of dead nodes, and turns that were queued for too long.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
-use domain::{ConversationId, NodeId, TurnId};
+use domain::{ConversationId, TurnId};
 use ports::{
     RepositoryError,
     write_store::{SweptConversation, SweptQuery, WaitingTurn, swept_conversations},
 };
-use relational::{Store as _, level_permits, page_budget, repositories::RecoverySql};
+use relational::{level_permits, milliseconds, page_budget, repositories::RecoverySql};
 use sqlx::{SqliteConnection, types::Json};
 use uuid::Uuid;
 
-use crate::{
-    SqliteStore,
-    error::{from_sqlx, in_table},
-    nodes::milliseconds,
-};
+use crate::{SqliteStore, error::in_table};
 
 /// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
 /// in progress. They are found by jumps through the index, one per node.
@@ -62,23 +58,6 @@ macro_rules! is_free {
     };
 }
 
-/// This process holds the lock of the store, so all other nodes are dead.
-const MARK_DEAD_NODES: &str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
-const DELETE_DEAD_NODES: &str = "\
-    delete from nodes where swept = 1 and not exists (select 1 from turns r \
-        where r.node_id = nodes.id and r.status = 'in_progress')";
-const TENANTS_TO_SWEEP: &str = concat!(
-    lost_nodes!(),
-    "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
-         on r.node_id = lost.node_id and r.status = 'in_progress' and ",
-    level_permits!("r"),
-    " union \
-     select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
-    is_expired!(),
-    " or ",
-    is_free!(),
-    ")"
-);
 const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
@@ -106,71 +85,39 @@ const QUEUED_TURNS: &str = concat!(
          and q.status = 'queued' \
      order by q.queued_seq"
 );
-const IN_PROGRESS_UNDER: &str = concat!(
-    "select r.tenant_id, r.conversation_id, r.id from turns r \
-     where r.node_id = ?1 and r.status = 'in_progress' and ",
-    level_permits!("r")
-);
-const ALL_QUEUED_TURNS: &str = concat!(
-    "select q.tenant_id, q.conversation_id, q.id from turns q indexed by turns_waiting \
-     where q.status = 'queued' and ",
-    level_permits!("q")
-);
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    MARK_DEAD_NODES,
-    DELETE_DEAD_NODES,
-    TENANTS_TO_SWEEP,
-    LOST_TURNS,
-    DUE_CONVERSATIONS,
-    QUEUED_TURNS,
-    IN_PROGRESS_UNDER,
-    ALL_QUEUED_TURNS,
-];
+/// The statements of this file, except those of `RecoverySql`.
+pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
 
 impl RecoverySql for SqliteStore {
     const IS_OF_ONE_PROCESS: bool = true;
-
-    async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
-        let (forget, mark) = (
-            sqlx::query(DELETE_DEAD_NODES),
-            sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
-        );
-        self.transaction(move |connection| {
-            Box::pin(async move {
-                forget.execute(&mut *connection).await.map_err(from_sqlx)?;
-                let marked = mark.execute(connection).await.map_err(from_sqlx)?;
-                Ok(marked.rows_affected())
-            })
-        })
-        .await
-    }
-
-    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<String>, RepositoryError> {
-        sqlx::query_scalar(TENANTS_TO_SWEEP)
-            .bind(milliseconds(max_wait))
-            .fetch_all(&self.own_reader)
-            .await
-            .map_err(in_table("turns"))
-    }
-
-    async fn turns_in_progress(
-        &self,
-        node: NodeId,
-    ) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
-        sqlx::query_as(IN_PROGRESS_UNDER)
-            .bind(node.uuid())
-            .fetch_all(&self.own_reader)
-            .await
-            .map_err(in_table("turns"))
-    }
-
-    async fn queued_turns(&self) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
-        let turns = sqlx::query_as(ALL_QUEUED_TURNS);
-        let turns = turns.fetch_all(&self.own_reader).await;
-        turns.map_err(in_table("turns"))
-    }
+    /// This process holds the lock of the store, so all other nodes are dead.
+    const MARK_DEAD_NODES: &'static str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
+    const DELETE_DEAD_NODES: &'static str = "\
+    delete from nodes where swept = 1 and not exists (select 1 from turns r \
+        where r.node_id = nodes.id and r.status = 'in_progress')";
+    const TENANTS_TO_SWEEP: &'static str = concat!(
+        lost_nodes!(),
+        "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
+         on r.node_id = lost.node_id and r.status = 'in_progress' and ",
+        level_permits!("r"),
+        " union \
+     select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
+        is_expired!(),
+        " or ",
+        is_free!(),
+        ")"
+    );
+    const IN_PROGRESS_UNDER: &'static str = concat!(
+        "select r.tenant_id, r.conversation_id, r.id from turns r \
+     where r.node_id = ?1 and r.status = 'in_progress' and ",
+        level_permits!("r")
+    );
+    const QUEUED: &'static str = concat!(
+        "select q.tenant_id, q.conversation_id, q.id from turns q indexed by turns_waiting \
+     where q.status = 'queued' and ",
+        level_permits!("q")
+    );
 }
 
 /// Returns the conversations with turns to fail or to start, with their queued turns.

@@ -6,7 +6,8 @@ use ports::{RepositoryError, Storage};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
     repositories::{
-        Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
+        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, Recovery,
+        SigningKeys, Tenants, Tokens, Turns,
     },
 };
 use sqlx::{
@@ -19,12 +20,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     error::from_sqlx,
-    idempotency::IdempotencyRecords,
     location::{self, DatabaseFile, LocationError},
     maintenance::StoreMaintenance,
-    tenants::Tenants,
     tickets::Tickets,
-    tokens::Tokens,
     write_store::SqliteWriteStore,
     writer::{CALL_TIMEOUT, Writer},
 };

@@ -9,9 +9,8 @@ use ports::{RepositoryError, TicketRepository};
 use crate::{
     SqliteStore,
     error::{conflict_on, in_table},
-    nodes::milliseconds,
 };
-use relational::Store as _;
+use relational::{Store as _, milliseconds};
 use sqlx::types::Json;
 
 const INSERT: &str = concat!(
@@ -47,7 +46,7 @@ impl TicketRepository for Tickets {
             .bind(digest.bytes().to_vec())
             .bind(Json(ticket))
             .bind(milliseconds(life));
-        let inserted = self.0.execute(insert, conflict_on("ticket")).await;
+        let inserted = self.0.execute_query(insert, conflict_on("ticket")).await;
         inserted.map(drop)
     }
 

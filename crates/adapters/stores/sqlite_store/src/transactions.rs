@@ -1,6 +1,6 @@
 //! The transactions and reads of the store.
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId, Timestamp};
+use domain::{Seq, TenantId, Timestamp};
 use ports::RepositoryError;
 use ports::write_store::Rows;
 use relational::{Parameter, Store, Work};
@@ -13,8 +13,8 @@ use sqlx::{
 
 use crate::{
     SqliteStore,
-    error::{from_sqlx, in_table},
-    idempotency, rows, tenants,
+    error::{conflict_on, from_sqlx, in_table},
+    rows, tenants,
 };
 
 impl Store for SqliteStore {
@@ -57,6 +57,34 @@ impl Store for SqliteStore {
         query.fetch_all(connection).await.map_err(from_sqlx)
     }
 
+    async fn execute(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<u64, RepositoryError> {
+        let query = bind(statement, parameters);
+        self.execute_query(query, from_sqlx).await
+    }
+
+    async fn execute_in(
+        connection: &mut SqliteConnection,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<u64, RepositoryError> {
+        let done = bind(statement, parameters).execute(connection).await;
+        Ok(done.map_err(from_sqlx)?.rows_affected())
+    }
+
+    async fn insert_in(
+        connection: &mut SqliteConnection,
+        what: &'static str,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        let inserted = bind(statement, parameters).fetch_all(connection).await;
+        inserted.map_err(conflict_on(what))
+    }
+
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
         T: Send + 'static,
@@ -76,14 +104,6 @@ impl Store for SqliteStore {
         rows::write(connection, rows).await
     }
 
-    async fn find_record(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        idempotency: &IdempotencyEntry,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, idempotency).await
-    }
-
     /// The transaction itself is the lock.
     async fn lock_state(_connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
         Ok(())
@@ -92,7 +112,7 @@ impl Store for SqliteStore {
 
 impl SqliteStore {
     /// Runs one statement as a transaction, and returns the number of rows that it has changed.
-    pub(crate) async fn execute(
+    pub(crate) async fn execute_query(
         &self,
         statement: Query<'static, Sqlite, SqliteArguments>,
         convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
@@ -149,6 +169,7 @@ fn bind(
         Parameter::Time(time) => query.bind(time.map(Timestamp::milliseconds)),
         Parameter::Flag(flag) => query.bind(flag),
         Parameter::Bytes(bytes) => query.bind(bytes),
+        Parameter::Json(document) => query.bind(document.map(Json)),
         Parameter::Texts(texts) => query.bind(texts.map(Json)),
         Parameter::Ids(ids) => {
             let ids: Vec<_> = ids.iter().map(|id| id.simple()).collect();

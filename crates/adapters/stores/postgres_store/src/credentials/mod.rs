@@ -1,29 +1,92 @@
 //! API keys and OAuth clients.
 
-mod statements;
-
-use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
-use ports::{NewProof, RepositoryError, ShowKey};
+use domain::{Credential, CredentialId, Timestamp};
+use ports::{RepositoryError, ShowKey};
 use relational::{
-    Store as _, page_budget, read,
+    Store as _, credential_columns, page_budget,
     repositories::{self, CredentialSql},
-    stored::{ProofColumns, StoredCredential},
-};
-use sqlx::PgConnection;
-
-use crate::{
-    PostgresStore,
-    error::{from_sqlx, in_table},
-    store_state,
 };
 
-pub(crate) use statements::STATEMENTS;
-use statements::{DELETE_KEY, FIND, LIST, LOCK_FIRST_KEY, ROTATE_KEYS, ROTATE_SECRET, TOUCH};
+use crate::{PostgresStore, error::from_sqlx};
 
-/// A row of `credentials`.
-type CredentialRow = StoredCredential<Vec<String>>;
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select ",
+            credential_columns!(),
+            " from credentials ",
+            $rest
+        )
+    };
+}
+
+/// One credential of a tenant. `is not distinct from` makes the tenant a filter: with `=`, the
+/// planner would prefer the index of listings to the primary key while both are empty.
+macro_rules! one {
+    () => {
+        "id = $2 and kind = $3 and tenant_id is not distinct from $1"
+    };
+}
+
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
+macro_rules! rotate {
+    ($columns:literal, $condition:literal) => {
+        concat!(
+            "update credentials set ",
+            $columns,
+            " where ",
+            one!(),
+            " and revoked_at is null and ",
+            $condition,
+            " returning ",
+            credential_columns!()
+        )
+    };
+}
+
+/// Updates rows in id order, so that two nodes with the same credentials do not block each other.
+const TOUCH: &str = "\
+    with used as materialized ( \
+        select c.id, n.at \
+        from (select id, max(at) as at from unnest($1::text[], $2::timestamptz[]) as n (id, at) \
+            group by id) n \
+        join credentials c on c.id = n.id \
+        order by c.id for update of c) \
+    update credentials set last_used_at = used.at from used \
+    where credentials.id = used.id \
+        and (credentials.last_used_at is null or credentials.last_used_at < used.at)";
+
+/// The number is arbitrary and the same in every process.
+const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084265173)";
+
+/// The statements of this file, except those of `CredentialSql`.
+pub(crate) const STATEMENTS: &[&str] = &[TOUCH, LOCK_FIRST_KEY];
 
 impl CredentialSql for PostgresStore {
+    type Texts = Vec<String>;
+    const FIND: &'static str = select!("where id = $1 and kind = $2");
+    const LIST: &'static str = concat!(
+        "select * from ",
+        page_budget!(
+            concat!(
+                "select sort_seq, octet_length(allowed_origins::text) \
+             + coalesce(octet_length(key_set::text), 0) as bytes, ",
+                credential_columns!(),
+                " from credentials where tenant_id = $1 and kind = $2 \
+             and sort_seq < $3 order by sort_seq desc limit $4"
+            ),
+            "sort_seq desc"
+        ),
+        " credentials order by place"
+    );
+    const ROTATE_SECRET: &'static str = rotate!(
+        "previous_digest = case when $6::timestamptz is not null then digest end, \
+     previous_until = $6, digest = $4, last4 = $5",
+        "digest is not null"
+    );
+    const ROTATE_KEYS: &'static str = rotate!("key_set = $4, key_set_url = $5", "digest is null");
+
     async fn insert_first_key(
         &self,
         key: &Credential,
@@ -43,40 +106,6 @@ impl CredentialSql for PostgresStore {
         .await
     }
 
-    async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        self.connections
-            .run(|connection| Box::pin(store_state::had_key(connection)))
-            .await
-    }
-
-    async fn find_credential(
-        &self,
-        kind: CredentialKind,
-        id: &CredentialId,
-    ) -> Result<Option<Credential>, RepositoryError> {
-        let find = sqlx::query(FIND).bind(id.as_str()).bind(kind.as_str());
-        let row = self.connections.fetch_optional(find).await?;
-        read::one("credentials", row, |row: CredentialRow| row.try_into())
-    }
-
-    async fn list_credentials(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        after: Option<Seq>,
-        limit: usize,
-    ) -> Result<Page<Listed<Credential>>, RepositoryError> {
-        let list = sqlx::query(LIST)
-            .bind(tenant.as_str())
-            .bind(kind.as_str())
-            .bind(after.map_or(i64::MAX, |after| after.0))
-            .bind(page_budget::one_more(limit));
-        let rows = self.connections.fetch_all(list).await?;
-        read::listing("credentials", rows, limit, |row: CredentialRow| {
-            row.try_into()
-        })
-    }
-
     async fn touch_credentials(
         &self,
         used: &[(CredentialId, Timestamp)],
@@ -86,59 +115,6 @@ impl CredentialSql for PostgresStore {
             .map(|(id, at)| (id.to_string(), at.date_time()))
             .unzip();
         let touch = sqlx::query(TOUCH).bind(ids).bind(times);
-        self.execute(touch, from_sqlx).await.map(drop)
-    }
-
-    async fn access_version(&self) -> Result<i64, RepositoryError> {
-        store_state::access_version(self).await
-    }
-
-    async fn rotate_credential(
-        connection: &mut PgConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        proof: &NewProof,
-    ) -> Result<Option<Credential>, RepositoryError> {
-        let statement = match proof {
-            NewProof::Secret { .. } => ROTATE_SECRET,
-            NewProof::Keys(_) => ROTATE_KEYS,
-        };
-        let rotation = sqlx::query_as(statement)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str());
-        let rotation = match proof {
-            NewProof::Secret {
-                digest,
-                last4,
-                previous_until,
-            } => rotation
-                .bind(digest.bytes().as_slice())
-                .bind(last4)
-                .bind(previous_until.map(Timestamp::date_time)),
-            NewProof::Keys(keys) => {
-                let columns = ProofColumns::from(keys);
-                rotation.bind(columns.key_set).bind(columns.key_set_url)
-            }
-        };
-        let row: Option<CredentialRow> = rotation
-            .fetch_optional(connection)
-            .await
-            .map_err(in_table("credentials"))?;
-        row.map(Credential::try_from).transpose()
-    }
-
-    async fn delete_key(
-        connection: &mut PgConnection,
-        id: &CredentialId,
-    ) -> Result<(), RepositoryError> {
-        let delete = sqlx::query(DELETE_KEY).bind(id.as_str());
-        let deleted = delete.execute(connection).await;
-        deleted.map(drop).map_err(from_sqlx)
-    }
-
-    async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
-        store_state::had_key(connection).await
+        self.execute_query(touch, from_sqlx).await.map(drop)
     }
 }

@@ -1,28 +1,44 @@
 //! Agents.
 
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, Listed, Page, TenantId};
-use ports::{AgentQuery, AgentRepository, RepositoryError};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
+use ports::{AgentFilter, AgentQuery, AgentRepository, RepositoryError};
+use uuid::Uuid;
 
-use crate::Store;
+use crate::{
+    Store, page_budget, parameters,
+    read::{self, ListedRow, ReadAs},
+    stored::StoredAgent,
+    text_range::name_range,
+};
 
-/// The SQL on agents.
-pub trait AgentSql: Store {
-    /// `AgentRepository::find`.
-    fn find_agent(
-        &self,
-        tenant: &TenantId,
-        id: AgentId,
-    ) -> impl Future<Output = Result<AsOf<Option<Arc<Agent>>>, RepositoryError>> + Send;
+/// The statements on agents. The first parameter is the tenant, whose head each of them returns.
+pub trait AgentSql: Store<Row: ReadAs<StoredAgent> + ReadAs<ListedRow<StoredAgent>>> {
+    /// Agent 2.
+    const FIND: &'static str;
 
-    /// `AgentRepository::list`.
-    fn list_agents(
-        &self,
-        tenant: &TenantId,
-        query: &AgentQuery,
-    ) -> impl Future<Output = Result<AsOf<Page<Listed<Agent>>>, RepositoryError>> + Send;
+    /// At most 2 agents before the position and id 3 and 4, newest first.
+    const LIST_ALL: &'static str;
+
+    /// At most 2 agents from after the search key and id 3 and 4 up to the search key 5.
+    const LIST_BY_NAME: &'static str;
+
+    /// Those of `LIST_ALL` with capability 5.
+    const LIST_BY_CAPABILITY: &'static str;
+
+    /// Those of `LIST_ALL` with one of the ids 5.
+    const LIST_BY_IDS: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::FIND,
+        Self::LIST_ALL,
+        Self::LIST_BY_NAME,
+        Self::LIST_BY_CAPABILITY,
+        Self::LIST_BY_IDS,
+    ];
 }
 
 /// Agents in a store.
@@ -35,7 +51,10 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         tenant: &TenantId,
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
-        self.0.find_agent(tenant, id).await
+        let parameters = parameters![tenant, id];
+        let found = self.0.fetch_optional(S::FIND, parameters).await?;
+        let convert = |row: StoredAgent| Ok(Arc::new(row.into()));
+        read::as_of_one("agents", found.as_ref(), convert)
     }
 
     async fn list(
@@ -43,6 +62,33 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         tenant: &TenantId,
         query: &AgentQuery,
     ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
-        self.0.list_agents(tenant, query).await
+        let limit = page_budget::one_more(query.limit);
+        let after = query.after.as_ref();
+        let (before, id) = after.map_or((Seq(i64::MAX), Uuid::max()), |after| {
+            (after.sort_seq, after.id.uuid())
+        });
+        let rows = match &query.filter {
+            AgentFilter::All => {
+                let parameters = parameters![tenant, limit, before, id];
+                self.0.fetch_all(S::LIST_ALL, parameters).await?
+            }
+            AgentFilter::NamePrefix(prefix) => {
+                let range = name_range(prefix, after);
+                let (name, id) = (range.after.0.as_str(), range.after.1);
+                let parameters = parameters![tenant, limit, name, id, range.end.as_str()];
+                self.0.fetch_all(S::LIST_BY_NAME, parameters).await?
+            }
+            AgentFilter::Capability(capability) => {
+                let parameters = parameters![tenant, limit, before, id, capability.as_str()];
+                self.0.fetch_all(S::LIST_BY_CAPABILITY, parameters).await?
+            }
+            AgentFilter::Ids(ids) => {
+                let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+                let parameters = parameters![tenant, limit, before, id, ids.as_slice()];
+                self.0.fetch_all(S::LIST_BY_IDS, parameters).await?
+            }
+        };
+        let convert = |row: StoredAgent| Ok(row.into());
+        read::as_of_listing("agents", &rows, query.limit, convert)
     }
 }

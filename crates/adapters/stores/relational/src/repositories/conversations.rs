@@ -1,6 +1,6 @@
 //! Conversations.
 
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
@@ -11,83 +11,67 @@ use ports::{
     ConversationName, ConversationQuery, ConversationRepository, FoundMessage, HistoryQuery,
     MessageQuery, MessageReference, RepositoryError,
 };
+use uuid::Uuid;
 
-use crate::{Store, stored::StoredFoundMessage};
+use super::messages::{self, MessageSql};
+use crate::{
+    Parameter, Store, page_budget, parameters,
+    read::{self, ListedRow, ReadAs},
+    stored::{StoredContext, StoredConversation},
+};
 
-/// The SQL on conversations and their messages.
-pub trait ConversationSql: Store {
-    /// `ConversationRepository::find`.
-    fn find_conversation(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> impl Future<Output = Result<AsOf<Option<Listed<Conversation>>>, RepositoryError>> + Send;
+/// The statements on conversations. The first parameter is the tenant.
+pub trait ConversationSql:
+    Store<Row: ReadAs<ListedRow<StoredConversation>> + ReadAs<StoredContext> + ReadAs<(Uuid,)>>
+{
+    /// The tenant's head, and conversation 2.
+    const FIND: &'static str;
 
-    /// `ConversationRepository::find_by_name`.
-    fn find_by_name(
-        &self,
-        tenant: &TenantId,
-        name: &ConversationName,
-    ) -> impl Future<Output = Result<Option<ConversationId>, RepositoryError>> + Send;
+    /// The tenant's head, and the part of conversation 2 that a chat needs.
+    const FIND_CONTEXT: &'static str;
 
-    /// Returns the message that `message` refers to.
-    fn find_message(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        message: &MessageReference,
-    ) -> impl Future<Output = Result<Option<StoredFoundMessage>, RepositoryError>> + Send;
+    /// The id of the conversation with agent 2, user 3 (empty for none) and key 4.
+    const FIND_BY_NAME: &'static str;
 
-    /// Returns the message at a position, also in a conversation that is deleted.
-    fn message_at(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        seq: i64,
-    ) -> impl Future<Output = Result<Option<Message>, RepositoryError>> + Send;
+    /// The tenant's head, and at most 2 conversations before the position and id 3 and 4.
+    const LIST: &'static str;
 
-    /// `ConversationRepository::find_context`.
-    fn find_context(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> impl Future<Output = Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError>> + Send;
+    /// Those with agent 5.
+    const LIST_OF_AGENT: &'static str;
 
-    /// `ConversationRepository::list`.
-    fn list_conversations(
-        &self,
-        tenant: &TenantId,
-        query: &ConversationQuery,
-    ) -> impl Future<Output = Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>> + Send;
+    /// Those of user 5.
+    const LIST_OF_USER: &'static str;
 
-    /// `ConversationRepository::messages`.
-    fn list_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        query: &MessageQuery,
-    ) -> impl Future<Output = Result<AsOf<Option<Page<Message>>>, RepositoryError>> + Send;
+    /// Those of user 6 with agent 5.
+    const LIST_OF_BOTH: &'static str;
 
-    /// `ConversationRepository::history`.
-    fn read_history(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        query: &HistoryQuery,
-    ) -> impl Future<Output = Result<Vec<HistoryMessage>, RepositoryError>> + Send;
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::FIND,
+        Self::FIND_CONTEXT,
+        Self::FIND_BY_NAME,
+        Self::LIST,
+        Self::LIST_OF_AGENT,
+        Self::LIST_OF_USER,
+        Self::LIST_OF_BOTH,
+    ];
 }
 
-/// Conversations in a store.
+/// Conversations and their messages in a store.
 pub struct Conversations<S>(pub S);
 
 #[async_trait]
-impl<S: ConversationSql> ConversationRepository for Conversations<S> {
+impl<S: ConversationSql + MessageSql> ConversationRepository for Conversations<S> {
     async fn find(
         &self,
         tenant: &TenantId,
         id: ConversationId,
     ) -> Result<AsOf<Option<Listed<Conversation>>>, RepositoryError> {
-        self.0.find_conversation(tenant, id).await
+        let statement = <S as ConversationSql>::FIND;
+        let parameters = parameters![tenant, id];
+        let found = self.0.fetch_optional(statement, parameters).await?;
+        let convert = |row: StoredConversation| row.try_into();
+        read::as_of_listed("conversations", found.as_ref(), convert)
     }
 
     async fn find_by_name(
@@ -95,7 +79,11 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         tenant: &TenantId,
         name: &ConversationName,
     ) -> Result<Option<ConversationId>, RepositoryError> {
-        self.0.find_by_name(tenant, name).await
+        let user = name.user_id.as_deref().unwrap_or_default();
+        let parameters = parameters![tenant, name.agent_id, user, name.key.as_str()];
+        let found = self.0.fetch_optional(S::FIND_BY_NAME, parameters).await?;
+        let convert = |(id,): (Uuid,)| Ok(ConversationId::new(id));
+        read::one("conversations", found, convert)
     }
 
     async fn find_message(
@@ -104,18 +92,7 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         id: ConversationId,
         message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError> {
-        let Some(found) = self.0.find_message(tenant, id, message).await? else {
-            return Ok(None);
-        };
-        let previous = match found.previous {
-            Some(seq) => self.0.message_at(tenant, id, seq).await?,
-            None => None,
-        };
-        Ok(Some(FoundMessage {
-            message: found.message.into(),
-            before: found.before,
-            previous,
-        }))
+        messages::find(&self.0, tenant, id, message).await
     }
 
     async fn find_context(
@@ -123,7 +100,10 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         tenant: &TenantId,
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
-        self.0.find_context(tenant, id).await
+        let parameters = parameters![tenant, id];
+        let found = self.0.fetch_optional(S::FIND_CONTEXT, parameters).await?;
+        let convert = |row: StoredContext| Ok(Arc::new(row.into()));
+        read::as_of_one("conversations", found.as_ref(), convert)
     }
 
     async fn list(
@@ -131,7 +111,23 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         tenant: &TenantId,
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
-        self.0.list_conversations(tenant, query).await
+        let (agent, user) = (query.filter.agent_id, query.filter.user_id.as_deref());
+        let statement = match (agent, user) {
+            (None, None) => S::LIST,
+            (Some(_), None) => S::LIST_OF_AGENT,
+            (None, Some(_)) => S::LIST_OF_USER,
+            (Some(_), Some(_)) => S::LIST_OF_BOTH,
+        };
+        let limit = page_budget::one_more(query.limit);
+        let (before, id) = query.after.map_or((i64::MAX, Uuid::max()), |after| {
+            (after.sort_seq.0, after.id.uuid())
+        });
+        let mut parameters = parameters![tenant, limit, before, id].to_vec();
+        parameters.extend(agent.map(Parameter::from));
+        parameters.extend(user.map(Parameter::from));
+        let rows = self.0.fetch_all(statement, &parameters).await?;
+        let convert = |row: StoredConversation| row.try_into();
+        read::as_of_listing("conversations", &rows, query.limit, convert)
     }
 
     async fn messages(
@@ -140,7 +136,7 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         id: ConversationId,
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
-        self.0.list_messages(tenant, id, query).await
+        messages::page(&self.0, tenant, id, query).await
     }
 
     async fn history(
@@ -149,6 +145,6 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         id: ConversationId,
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        self.0.read_history(tenant, id, query).await
+        messages::history(&self.0, tenant, id, query).await
     }
 }

@@ -12,10 +12,59 @@ use ports::{
     write_store::{IdempotencyRow, is_within_retention},
 };
 
-use crate::store::Store;
+use super::{
+    idempotency,
+    store_state::{ACCESS_VERSION, HAD_KEY},
+};
+use crate::{
+    column::TextList,
+    page_budget, parameters,
+    read::{self, ListedRow, ReadAs},
+    store::Store,
+    stored::{ProofColumns, StoredCredential, StoredRecord},
+};
 
-/// The SQL on credentials, and on the state of the store that concerns them.
-pub trait CredentialSql: Store {
+const DELETE_KEY: &str = "delete from credentials where id = $1 and kind = 'key'";
+
+/// A row of a credential.
+type StoredRow<S> = StoredCredential<<S as CredentialSql>::Texts>;
+
+/// The SQL on credentials.
+pub trait CredentialSql:
+    Store<
+    Row: ReadAs<StoredCredential<<Self as CredentialSql>::Texts>>
+             + ReadAs<ListedRow<StoredCredential<<Self as CredentialSql>::Texts>>>
+             + ReadAs<StoredRecord>
+             + ReadAs<(bool,)>
+             + ReadAs<(i64,)>,
+>
+{
+    /// The type of columns that contain a list of texts.
+    type Texts: TextList;
+
+    /// The credential with id 1 and kind 2.
+    const FIND: &'static str;
+
+    /// The credentials of tenant 1 and kind 2 before position 3, newest first, at most 4.
+    const LIST: &'static str;
+
+    /// Replaces the secret of the credential with tenant 1, id 2 and kind 3, unless it is revoked,
+    /// by the digest 4 with the last characters 5. The previous secret is valid until 6. Returns
+    /// the credential.
+    const ROTATE_SECRET: &'static str;
+
+    /// Replaces its public keys by the set 4 or those at the address 5.
+    const ROTATE_KEYS: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::FIND,
+        Self::LIST,
+        Self::ROTATE_SECRET,
+        Self::ROTATE_KEYS,
+        DELETE_KEY,
+    ];
+
     /// `CredentialRepository::insert_first_key`. Calls [`super::insert_first_key`] under a lock
     /// that excludes all other processes.
     fn insert_first_key(
@@ -24,54 +73,11 @@ pub trait CredentialSql: Store {
         show: ShowKey,
     ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
 
-    /// `CredentialRepository::has_ever_held_a_key`.
-    fn has_ever_held_a_key(&self) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
-
-    /// `CredentialRepository::find`.
-    fn find_credential(
-        &self,
-        kind: CredentialKind,
-        id: &CredentialId,
-    ) -> impl Future<Output = Result<Option<Credential>, RepositoryError>> + Send;
-
-    /// `CredentialRepository::list`.
-    fn list_credentials(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        after: Option<Seq>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Page<Listed<Credential>>, RepositoryError>> + Send;
-
     /// `CredentialRepository::touch`, for at least one use.
     fn touch_credentials(
         &self,
         used: &[(CredentialId, Timestamp)],
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// `CredentialRepository::access_version`.
-    fn access_version(&self) -> impl Future<Output = Result<i64, RepositoryError>> + Send;
-
-    /// Replaces the proof of a credential with another of the same kind, unless the credential is
-    /// revoked, and returns the credential.
-    fn rotate_credential(
-        connection: &mut Self::Connection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        proof: &NewProof,
-    ) -> impl Future<Output = Result<Option<Credential>, RepositoryError>> + Send;
-
-    /// Deletes an API key.
-    fn delete_key(
-        connection: &mut Self::Connection,
-        id: &CredentialId,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// Returns whether the store has ever contained a key.
-    fn had_key(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
 }
 
 /// API keys and OAuth clients in a store.
@@ -88,7 +94,8 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
     }
 
     async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        self.0.has_ever_held_a_key().await
+        let found = self.0.fetch_optional(HAD_KEY, &[]).await?;
+        read::value("store_state", found)
     }
 
     async fn find(
@@ -96,7 +103,9 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         kind: CredentialKind,
         id: &CredentialId,
     ) -> Result<Option<Credential>, RepositoryError> {
-        self.0.find_credential(kind, id).await
+        let parameters = parameters![id, kind.as_str()];
+        let found = self.0.fetch_optional(S::FIND, parameters).await?;
+        read::one("credentials", found, |row: StoredRow<S>| row.try_into())
     }
 
     async fn list(
@@ -106,7 +115,12 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         after: Option<Seq>,
         limit: usize,
     ) -> Result<Page<Listed<Credential>>, RepositoryError> {
-        self.0.list_credentials(kind, tenant, after, limit).await
+        let before = after.map_or(i64::MAX, |after| after.0);
+        let one_more = page_budget::one_more(limit);
+        let parameters = parameters![tenant, kind.as_str(), before, one_more];
+        let rows = self.0.fetch_all(S::LIST, parameters).await?;
+        let convert = |row: StoredRow<S>| row.try_into();
+        read::listing("credentials", rows, limit, convert)
     }
 
     async fn rotate(
@@ -118,24 +132,24 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
         let (tenant, id) = (tenant.clone(), id.clone());
-        let (proof, idempotency) = (proof.clone(), idempotency.cloned());
+        let (proof, entry) = (proof.clone(), idempotency.cloned());
         self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let idempotency = idempotency.as_ref();
+                    let entry = entry.as_ref();
                     S::lock_tenant(connection, &tenant).await?;
-                    if let Some(entry) = idempotency
-                        && let Some(record) = S::find_record(connection, &tenant, entry).await?
+                    if let Some(entry) = entry
+                        && let Some(record) =
+                            idempotency::find::<S>(connection, &tenant, entry).await?
                         && is_within_retention(&record, entry.created_at)
                     {
                         return Ok(Idempotent::Replayed(record));
                     }
-                    let rotated =
-                        S::rotate_credential(connection, kind, &tenant, &id, &proof).await?;
+                    let rotated = rotate::<S>(connection, kind, &tenant, &id, &proof).await?;
                     if rotated.is_some() {
                         let mut rows = Rows::default();
                         rows.state.raises_access_version = true;
-                        let record = IdempotencyRow::without_turn(&tenant, idempotency);
+                        let record = IdempotencyRow::without_turn(&tenant, entry);
                         rows.idempotency.extend(record);
                         S::write(connection, &rows).await?;
                     }
@@ -153,6 +167,51 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
     }
 
     async fn access_version(&self) -> Result<i64, RepositoryError> {
-        self.0.access_version().await
+        let found = self.0.fetch_own(ACCESS_VERSION, &[]).await?;
+        read::value("store_state", found)
     }
+}
+
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
+async fn rotate<S: CredentialSql>(
+    connection: &mut S::Connection,
+    kind: CredentialKind,
+    tenant: &TenantId,
+    id: &CredentialId,
+    proof: &NewProof,
+) -> Result<Option<Credential>, RepositoryError> {
+    let kind = kind.as_str();
+    let rotated = match proof {
+        NewProof::Secret {
+            digest,
+            last4,
+            previous_until,
+        } => {
+            let (digest, last4) = (digest.bytes().as_slice(), last4.as_str());
+            let parameters = parameters![tenant, id, kind, digest, last4, *previous_until];
+            S::fetch_all_in(connection, S::ROTATE_SECRET, parameters).await?
+        }
+        NewProof::Keys(keys) => {
+            let ProofColumns {
+                key_set,
+                key_set_url,
+                ..
+            } = keys.into();
+            let parameters =
+                parameters![tenant, id, kind, key_set.as_ref(), key_set_url.as_deref()];
+            S::fetch_all_in(connection, S::ROTATE_KEYS, parameters).await?
+        }
+    };
+    let rotated = rotated.into_iter().next();
+    read::one("credentials", rotated, |row: StoredRow<S>| row.try_into())
+}
+
+/// Deletes an API key.
+pub(super) async fn delete_key<S: Store>(
+    connection: &mut S::Connection,
+    id: &CredentialId,
+) -> Result<(), RepositoryError> {
+    S::execute_in(connection, DELETE_KEY, parameters![id]).await?;
+    Ok(())
 }

@@ -1,10 +1,9 @@
 //! The first API key of a store. It is stored, then shown, and only then recorded as existing.
 
 use domain::Credential;
-use ports::{RepositoryError, ShowKey};
+use ports::{RepositoryError, Rows, ShowKey};
 
-use super::CredentialSql;
-use ports::Rows;
+use super::{CredentialSql, credentials::delete_key, store_state::had_key};
 
 /// Stores, shows and records the first key. Returns `false` if the store has ever contained a key,
 /// or if `show` failed. No other process may do the same at the same time.
@@ -28,11 +27,11 @@ async fn write<S: CredentialSql>(store: &S, key: Credential) -> Result<bool, Rep
             Box::pin(async move {
                 S::lock_tenant(connection, &key.tenant).await?;
                 S::lock_state(connection).await?;
-                if S::had_key(connection).await? {
+                if had_key::<S>(connection).await? {
                     return Ok(false);
                 }
                 // A configured key exists if the previous start ended between the steps.
-                S::delete_key(connection, &key.id).await?;
+                delete_key::<S>(connection, &key.id).await?;
                 let rows = Rows {
                     credentials: vec![key],
                     ..Rows::default()
@@ -54,7 +53,7 @@ async fn confirm_or_delete<S: CredentialSql>(
         .transaction(move |connection| {
             Box::pin(async move {
                 if !is_shown {
-                    return S::delete_key(connection, &key.id).await;
+                    return delete_key::<S>(connection, &key.id).await;
                 }
                 let mut rows = Rows::default();
                 rows.state.records_key = true;

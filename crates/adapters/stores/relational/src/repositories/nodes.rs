@@ -1,46 +1,47 @@
 //! Nodes.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{NodeId, RegionName};
 use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess, NodeRepository, RepositoryError};
 
-use crate::Store;
+use crate::{
+    Store,
+    column::corrupt,
+    parameters,
+    read::{self, ReadAs},
+    stored::StoredNode,
+};
 
 /// The columns `count` and `lowest_level` of `LiveNodes`.
 type StoredLiveNodes = (i64, i32);
 
-/// The SQL for nodes.
-pub trait NodeSql: Store {
-    /// `NodeRepository::insert`.
-    fn insert_node(
-        connection: &mut Self::Connection,
-        id: NodeId,
-        process: &NodeProcess,
-        lease: Duration,
-    ) -> impl Future<Output = Result<StoredLiveNodes, RepositoryError>> + Send;
+const DELETE: &str = "delete from nodes where id = $1";
 
-    /// `NodeRepository::renew`.
-    fn renew_lease(
-        connection: &mut Self::Connection,
-        id: NodeId,
-        lease: Duration,
-    ) -> impl Future<Output = Result<Option<StoredLiveNodes>, RepositoryError>> + Send;
+/// The statements on nodes.
+pub trait NodeSql: Store<Row: ReadAs<StoredNode> + ReadAs<StoredLiveNodes>> {
+    /// Inserts node 1 with the lease 2, version 3, running for 4, and level 5. Returns the live nodes.
+    const INSERT: &'static str;
 
-    /// `NodeRepository::report_far`.
-    fn report_far_node(
-        &self,
-        region: &RegionName,
-        report: &FarNodeReport,
-        lease: Duration,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+    /// Renews the lease of node 1 to 2, unless it is marked as dead. Returns the live nodes.
+    const RENEW: &'static str;
 
-    /// `NodeRepository::list`.
-    fn live_nodes(&self) -> impl Future<Output = Result<Vec<LiveNode>, RepositoryError>> + Send;
+    /// The nodes with valid leases.
+    const LIST: &'static str;
 
-    /// `NodeRepository::delete`.
-    fn delete_node(&self, id: NodeId) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+    /// Stores node 1 of region 2 with version 3, running for 4, connected for 5, the lease 6 and
+    /// level 7.
+    const REPORT_FAR: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::INSERT,
+        Self::RENEW,
+        Self::LIST,
+        Self::REPORT_FAR,
+        DELETE,
+    ];
 }
 
 /// Nodes in a store.
@@ -56,9 +57,15 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
     ) -> Result<LiveNodes, RepositoryError> {
         let process = process.clone();
         let insert = self.0.transaction(move |connection| {
-            Box::pin(async move { S::insert_node(connection, id, &process, lease).await })
+            Box::pin(async move {
+                let (version, level) = (process.version.as_str(), i64::from(process.level));
+                let parameters = parameters![id, lease, version, process.running_for, level];
+                S::insert_in(connection, "node", S::INSERT, parameters).await
+            })
         });
-        insert.await.map(live_nodes)
+        let inserted = insert.await?.into_iter().next();
+        let inserted = read::one("nodes", inserted, |row| Ok(live_nodes(row)))?;
+        inserted.ok_or_else(|| corrupt("nodes")("no row"))
     }
 
     async fn renew(
@@ -66,10 +73,13 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
         id: NodeId,
         lease: Duration,
     ) -> Result<Option<LiveNodes>, RepositoryError> {
-        let renew = self
-            .0
-            .transaction(move |connection| Box::pin(S::renew_lease(connection, id, lease)));
-        Ok(renew.await?.map(live_nodes))
+        let renew = self.0.transaction(move |connection| {
+            Box::pin(
+                async move { S::fetch_all_in(connection, S::RENEW, parameters![id, lease]).await },
+            )
+        });
+        let renewed = renew.await?.into_iter().next();
+        read::one("nodes", renewed, |row| Ok(live_nodes(row)))
     }
 
     async fn report_far(
@@ -78,15 +88,25 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
         report: &FarNodeReport,
         lease: Duration,
     ) -> Result<(), RepositoryError> {
-        self.0.report_far_node(region, report, lease).await
+        let parameters = parameters![
+            report.id,
+            region.as_str(),
+            report.version.as_str(),
+            report.running_for,
+            report.connected_for,
+            lease,
+            report.level.map(i64::from),
+        ];
+        self.0.execute(S::REPORT_FAR, parameters).await.map(drop)
     }
 
     async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {
-        self.0.live_nodes().await
+        let rows = self.0.fetch_all(S::LIST, &[]).await?;
+        read::rows("nodes", rows, |row: StoredNode| row.try_into())
     }
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
-        self.0.delete_node(id).await
+        self.0.execute(DELETE, parameters![id]).await.map(drop)
     }
 }
 

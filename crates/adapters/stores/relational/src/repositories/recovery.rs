@@ -1,45 +1,49 @@
 //! Turns of dead nodes, and turns that were queued for too long.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, TenantId, TurnId};
 use ports::{RepositoryError, TurnAddress, TurnRecovery};
 use uuid::Uuid;
 
-use super::TurnSql;
-use crate::column;
+use crate::{
+    Store, column, parameters,
+    read::{self, ReadAs},
+};
 
 /// The columns `tenant_id`, `conversation_id` and `id` of a turn.
 type StoredAddress = (String, Uuid, Uuid);
 
-/// The SQL for the recovery of turns.
-pub trait RecoverySql: TurnSql {
+/// The statements for the recovery of turns.
+pub trait RecoverySql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
     /// True if only one process can use the store, so that all other nodes are dead.
     const IS_OF_ONE_PROCESS: bool;
 
-    /// `TurnRecovery::mark_dead_nodes`.
-    fn mark_dead_nodes(
-        &self,
-        own: NodeId,
-    ) -> impl Future<Output = Result<u64, RepositoryError>> + Send;
+    /// Deletes the nodes that are marked as dead and have no turns in progress.
+    const DELETE_DEAD_NODES: &'static str;
 
-    /// The ids of the tenants that `TurnRecovery::tenants_to_sweep` returns.
-    fn tenants_to_sweep(
-        &self,
-        max_wait: Duration,
-    ) -> impl Future<Output = Result<Vec<String>, RepositoryError>> + Send;
+    /// Marks dead nodes other than 1.
+    const MARK_DEAD_NODES: &'static str;
 
-    /// The turns in progress under `node`.
-    fn turns_in_progress(
-        &self,
-        node: NodeId,
-    ) -> impl Future<Output = Result<Vec<StoredAddress>, RepositoryError>> + Send;
+    /// The ids of the tenants with turns of dead nodes, or with turns that are queued for longer than
+    /// 1 or can start.
+    const TENANTS_TO_SWEEP: &'static str;
+
+    /// The turns in progress under node 1.
+    const IN_PROGRESS_UNDER: &'static str;
 
     /// All queued turns.
-    fn queued_turns(
-        &self,
-    ) -> impl Future<Output = Result<Vec<StoredAddress>, RepositoryError>> + Send;
+    const QUEUED: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::DELETE_DEAD_NODES,
+        Self::MARK_DEAD_NODES,
+        Self::TENANTS_TO_SWEEP,
+        Self::IN_PROGRESS_UNDER,
+        Self::QUEUED,
+    ];
 }
 
 /// Recovery of turns in a store.
@@ -52,23 +56,32 @@ impl<S: RecoverySql> TurnRecovery for Recovery<S> {
     }
 
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
-        self.0.mark_dead_nodes(own).await
+        let mark = self.0.transaction(move |connection| {
+            Box::pin(async move {
+                S::execute_in(connection, S::DELETE_DEAD_NODES, &[]).await?;
+                S::execute_in(connection, S::MARK_DEAD_NODES, parameters![own]).await
+            })
+        });
+        mark.await
     }
 
     async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<TenantId>, RepositoryError> {
-        let tenants = self.0.tenants_to_sweep(max_wait).await?;
-        let parse = |id: &String| column::parse("turns.tenant_id", id);
-        tenants.iter().map(parse).collect()
+        let parameters = parameters![max_wait];
+        let rows = self.0.fetch_own(S::TENANTS_TO_SWEEP, parameters).await?;
+        read::rows("turns", rows, |(id,): (String,)| {
+            column::parse("turns.tenant_id", &id)
+        })
     }
 
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let turns = self.0.turns_in_progress(node).await?;
-        turns.into_iter().map(address).collect()
+        let parameters = parameters![node];
+        let rows = self.0.fetch_own(S::IN_PROGRESS_UNDER, parameters).await?;
+        read::rows("turns", rows, address)
     }
 
     async fn queued(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let turns = self.0.queued_turns().await?;
-        turns.into_iter().map(address).collect()
+        let rows = self.0.fetch_own(S::QUEUED, &[]).await?;
+        read::rows("turns", rows, address)
     }
 }
 

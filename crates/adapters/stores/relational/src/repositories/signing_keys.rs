@@ -1,45 +1,40 @@
 //! Keys that sign access tokens.
 
-use std::future::Future;
-
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
-use ports::{RepositoryError, Rows, SigningKeyRepository};
+use ports::{RepositoryError, SigningKeyRepository};
 
-use crate::store::Store;
+use super::store_state::raise_access_version;
+use crate::{
+    Store, parameters,
+    read::{self, ReadAs},
+    stored::StoredSigningKey,
+};
 
-/// The SQL on signing keys.
-pub trait SigningKeySql: Store {
-    /// `SigningKeyRepository::list`.
-    fn list_signing_keys(
-        &self,
-    ) -> impl Future<Output = Result<Vec<SigningKey>, RepositoryError>> + Send;
+const LIST: &str = "\
+    select kid, private_key, is_sealed, public_key, created_at, valid_until from signing_keys \
+    order by created_at desc, kid desc";
+const NEWEST: &str = "select kid from signing_keys order by created_at desc, kid desc limit 1";
+const END: &str = "\
+    update signing_keys set valid_until = $1 where valid_until is null or valid_until > $1";
+const INSERT: &str = "\
+    insert into signing_keys (kid, private_key, is_sealed, public_key, created_at, valid_until) \
+    values ($1, $2, $3, $4, $5, $6)";
 
-    /// Returns the id of the newest key.
-    fn newest_signing_key(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Option<String>, RepositoryError>> + Send;
-
-    /// Limits the validity of all keys to `until`.
-    fn limit_signing_keys(
-        connection: &mut Self::Connection,
-        until: Timestamp,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// Inserts a key; fails with `Conflict` if the id exists.
-    fn insert_signing_key(
-        connection: &mut Self::Connection,
-        key: &SigningKey,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-}
+/// The statements of this file.
+pub(super) const STATEMENTS: &[&str] = &[LIST, NEWEST, END, INSERT];
 
 /// Signing keys in a store.
 pub struct SigningKeys<S>(pub S);
 
 #[async_trait]
-impl<S: SigningKeySql> SigningKeyRepository for SigningKeys<S> {
+impl<S> SigningKeyRepository for SigningKeys<S>
+where
+    S: Store<Row: ReadAs<StoredSigningKey> + ReadAs<(String,)>>,
+{
     async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
-        self.0.list_signing_keys().await
+        let rows = self.0.fetch_all(LIST, &[]).await?;
+        read::rows("signing_keys", rows, |row: StoredSigningKey| Ok(row.into()))
     }
 
     async fn add(
@@ -48,22 +43,40 @@ impl<S: SigningKeySql> SigningKeyRepository for SigningKeys<S> {
         newest: Option<&str>,
         previous_until: Timestamp,
     ) -> Result<bool, RepositoryError> {
-        let (key, newest) = (key.clone(), newest.map(str::to_owned));
+        let (key, expected) = (key.clone(), newest.map(str::to_owned));
         self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     S::lock_state(connection).await?;
-                    if S::newest_signing_key(connection).await? != newest {
+                    let newest = S::fetch_all_in(connection, NEWEST, &[]).await?;
+                    let newest = newest.into_iter().next();
+                    let newest = read::one("signing_keys", newest, |(kid,): (String,)| Ok(kid))?;
+                    if newest != expected {
                         return Ok(false);
                     }
-                    S::limit_signing_keys(connection, previous_until).await?;
-                    S::insert_signing_key(connection, &key).await?;
-                    let mut rows = Rows::default();
-                    rows.state.raises_access_version = true;
-                    S::write(connection, &rows).await?;
+                    S::execute_in(connection, END, parameters![previous_until]).await?;
+                    insert::<S>(connection, &key).await?;
+                    raise_access_version::<S>(connection).await?;
                     Ok(true)
                 })
             })
             .await
     }
+}
+
+/// Inserts a key; fails with `Conflict` if the id exists.
+async fn insert<S: Store>(
+    connection: &mut S::Connection,
+    key: &SigningKey,
+) -> Result<(), RepositoryError> {
+    let parameters = parameters![
+        key.kid.as_str(),
+        key.private_key.as_slice(),
+        key.is_sealed,
+        &key.public_key,
+        key.created_at,
+        key.valid_until,
+    ];
+    let inserted = S::insert_in(connection, "signing key", INSERT, parameters);
+    inserted.await.map(drop)
 }

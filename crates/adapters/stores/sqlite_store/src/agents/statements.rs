@@ -1,6 +1,8 @@
 //! The statements on agents.
 
-use relational::{agent_columns, page_budget};
+use relational::{agent_columns, page_budget, repositories::AgentSql};
+
+use crate::SqliteStore;
 
 /// A page of agents joined to the tenant's head, so that both come from the same snapshot. The
 /// content of agents that do not fit into the page is not read.
@@ -26,41 +28,35 @@ macro_rules! list {
     };
 }
 
-pub(super) const FIND: &str = concat!(
-    "select t.head_seq, ",
-    agent_columns!(),
-    " from tenants t left join agents a \
+impl AgentSql for SqliteStore {
+    const FIND: &'static str = concat!(
+        "select t.head_seq, ",
+        agent_columns!(),
+        " from tenants t left join agents a \
      on a.tenant_id = t.id and a.id = ?2 and a.deleted_at is null \
      where t.id = ?1"
-);
-pub(super) const LIST_ALL: &str = list!(
-    "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
-    "a.sort_seq desc, a.id desc",
-    "sort_seq desc, id desc"
-);
-pub(super) const LIST_BY_NAME: &str = list!(
-    "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
-    "a.name_key, a.id",
-    "name_key, id"
-);
-pub(super) const LIST_BY_CAPABILITY: &str = list!(
-    "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+    );
+    const LIST_ALL: &'static str = list!(
+        "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
+        "a.sort_seq desc, a.id desc",
+        "sort_seq desc, id desc"
+    );
+    const LIST_BY_NAME: &'static str = list!(
+        "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
+        "a.name_key, a.id",
+        "name_key, id"
+    );
+    const LIST_BY_CAPABILITY: &'static str = list!(
+        "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
      where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
-    "c.sort_seq desc, c.agent_id desc",
-    "sort_seq desc, id desc"
-);
-/// The look-up by key costs the same however many agents the tenant has.
-pub(super) const LIST_BY_IDS: &str = list!(
-    "json_each(?5) i cross join agents a on a.tenant_id = ?1 and a.id = unhex(i.value) \
+        "c.sort_seq desc, c.agent_id desc",
+        "sort_seq desc, id desc"
+    );
+    /// The look-up by key costs the same however many agents the tenant has.
+    const LIST_BY_IDS: &'static str = list!(
+        "json_each(?5) i cross join agents a on a.tenant_id = ?1 and a.id = unhex(i.value) \
      where (a.sort_seq, a.id) < (?3, ?4)",
-    "a.sort_seq desc, a.id desc",
-    "sort_seq desc, id desc"
-);
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    FIND,
-    LIST_ALL,
-    LIST_BY_NAME,
-    LIST_BY_CAPABILITY,
-    LIST_BY_IDS,
-];
+        "a.sort_seq desc, a.id desc",
+        "sort_seq desc, id desc"
+    );
+}

@@ -1,29 +1,72 @@
 //! API keys and OAuth clients.
 
-mod statements;
-
-use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
-use ports::{NewProof, RepositoryError, ShowKey};
+use domain::{Credential, CredentialId, Timestamp};
+use ports::{RepositoryError, ShowKey};
 use relational::{
-    page_budget, read,
+    credential_columns, page_budget,
     repositories::{self, CredentialSql},
-    stored::{ProofColumns, StoredCredential},
 };
-use sqlx::{SqliteConnection, types::Json};
+use sqlx::types::Json;
 
-use crate::{
-    SqliteStore,
-    error::{from_sqlx, in_table},
-    store_state,
-};
+use crate::{SqliteStore, error::from_sqlx};
 
-pub(crate) use statements::STATEMENTS;
-use statements::{DELETE_KEY, FIND, LIST, ROTATE_KEYS, ROTATE_SECRET, TOUCH};
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select ",
+            credential_columns!(),
+            " from credentials ",
+            $rest
+        )
+    };
+}
 
-/// A row of `credentials`.
-type CredentialRow = StoredCredential<Json<Vec<String>>>;
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
+macro_rules! rotate {
+    ($columns:literal, $condition:literal) => {
+        concat!(
+            "update credentials set ",
+            $columns,
+            " where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null and ",
+            $condition,
+            " returning ",
+            credential_columns!()
+        )
+    };
+}
+
+const TOUCH: &str = "\
+    update credentials set last_used_at = used.at \
+    from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
+    where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
+
+/// The statements of this file, except those of `CredentialSql`.
+pub(crate) const STATEMENTS: &[&str] = &[TOUCH];
 
 impl CredentialSql for SqliteStore {
+    type Texts = Json<Vec<String>>;
+    const FIND: &'static str = select!("where id = ?1 and kind = ?2");
+    const LIST: &'static str = concat!(
+        "select p.place_in_list as sort_seq, p.total, ",
+        credential_columns!(),
+        " from ",
+        page_budget!(
+            "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
+         + coalesce(octet_length(key_set), 0) as bytes from credentials \
+         where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
+         order by sort_seq desc limit ?4",
+            "place_in_list desc"
+        ),
+        " p cross join credentials c on c.rowid = p.credential order by p.place"
+    );
+    const ROTATE_SECRET: &'static str = rotate!(
+        "previous_digest = case when ?6 is not null then digest end, \
+     previous_until = ?6, digest = ?4, last4 = ?5",
+        "digest is not null"
+    );
+    const ROTATE_KEYS: &'static str = rotate!("key_set = ?4, key_set_url = ?5", "digest is null");
+
     async fn insert_first_key(
         &self,
         key: &Credential,
@@ -34,97 +77,12 @@ impl CredentialSql for SqliteStore {
         repositories::insert_first_key(self, key, show).await
     }
 
-    async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        store_state::had_key(&self.readers).await
-    }
-
-    async fn find_credential(
-        &self,
-        kind: CredentialKind,
-        id: &CredentialId,
-    ) -> Result<Option<Credential>, RepositoryError> {
-        let find = sqlx::query(FIND).bind(id.as_str()).bind(kind.as_str());
-        let row = self.fetch_optional(find).await?;
-        read::one("credentials", row, |row: CredentialRow| row.try_into())
-    }
-
-    async fn list_credentials(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        after: Option<Seq>,
-        limit: usize,
-    ) -> Result<Page<Listed<Credential>>, RepositoryError> {
-        let list = sqlx::query(LIST)
-            .bind(tenant.as_str())
-            .bind(kind.as_str())
-            .bind(after.map_or(i64::MAX, |after| after.0))
-            .bind(page_budget::one_more(limit));
-        let rows = self.fetch_all(list).await?;
-        read::listing("credentials", rows, limit, |row: CredentialRow| {
-            row.try_into()
-        })
-    }
-
     async fn touch_credentials(
         &self,
         used: &[(CredentialId, Timestamp)],
     ) -> Result<(), RepositoryError> {
         let used = used.iter().map(|(id, at)| (id, at.milliseconds()));
         let touch = sqlx::query(TOUCH).bind(Json(used.collect::<Vec<_>>()));
-        self.execute(touch, from_sqlx).await.map(drop)
-    }
-
-    async fn access_version(&self) -> Result<i64, RepositoryError> {
-        store_state::access_version(self).await
-    }
-
-    async fn rotate_credential(
-        connection: &mut SqliteConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        proof: &NewProof,
-    ) -> Result<Option<Credential>, RepositoryError> {
-        let statement = match proof {
-            NewProof::Secret { .. } => ROTATE_SECRET,
-            NewProof::Keys(_) => ROTATE_KEYS,
-        };
-        let rotation = sqlx::query_as(statement)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str());
-        let rotation = match proof {
-            NewProof::Secret {
-                digest,
-                last4,
-                previous_until,
-            } => rotation
-                .bind(digest.bytes().as_slice())
-                .bind(last4)
-                .bind(previous_until.map(Timestamp::milliseconds)),
-            NewProof::Keys(keys) => {
-                let columns = ProofColumns::from(keys);
-                rotation.bind(columns.key_set).bind(columns.key_set_url)
-            }
-        };
-        let row: Option<CredentialRow> = rotation
-            .fetch_optional(connection)
-            .await
-            .map_err(in_table("credentials"))?;
-        row.map(Credential::try_from).transpose()
-    }
-
-    async fn delete_key(
-        connection: &mut SqliteConnection,
-        id: &CredentialId,
-    ) -> Result<(), RepositoryError> {
-        let delete = sqlx::query(DELETE_KEY).bind(id.as_str());
-        let deleted = delete.execute(connection).await;
-        deleted.map(drop).map_err(from_sqlx)
-    }
-
-    async fn had_key(connection: &mut SqliteConnection) -> Result<bool, RepositoryError> {
-        store_state::had_key(connection).await
+        self.execute_query(touch, from_sqlx).await.map(drop)
     }
 }

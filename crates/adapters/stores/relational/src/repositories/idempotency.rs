@@ -1,0 +1,62 @@
+//! Idempotency records.
+
+use async_trait::async_trait;
+use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
+use ports::{IdempotencyRepository, RepositoryError, write_store::is_within_retention};
+
+use crate::{
+    Parameter, Store, parameters,
+    read::{self, ReadAs},
+    stored::StoredRecord,
+};
+
+const FIND: &str = "\
+    select fingerprint, turn_id, released_into, released_by, answer, created_at \
+    from idempotency_records \
+    where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
+
+/// The statements of this file.
+pub(super) const STATEMENTS: &[&str] = &[FIND];
+
+/// Idempotency records in a store.
+pub struct IdempotencyRecords<S>(pub S);
+
+#[async_trait]
+impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for IdempotencyRecords<S> {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        idempotency: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        let key = key(tenant, idempotency);
+        let record = read(self.0.fetch_optional(FIND, &key).await?)?;
+        Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
+    }
+}
+
+/// Finds the record of the entry's key, however old it is.
+pub(super) async fn find<S: Store<Row: ReadAs<StoredRecord>>>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+    idempotency: &IdempotencyEntry,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    let rows = S::fetch_all_in(connection, FIND, &key(tenant, idempotency)).await?;
+    read(rows.into_iter().next())
+}
+
+fn key<'a>(tenant: &'a TenantId, idempotency: &'a IdempotencyEntry) -> [Parameter<'a>; 4] {
+    *parameters![
+        tenant,
+        idempotency.principal.as_str(),
+        idempotency.operation,
+        idempotency.key.as_str(),
+    ]
+}
+
+fn read<R: ReadAs<StoredRecord>>(
+    found: Option<R>,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    read::one("idempotency_records", found, |row: StoredRecord| {
+        row.try_into()
+    })
+}

@@ -1,0 +1,48 @@
+//! Tenants.
+
+use async_trait::async_trait;
+use domain::{Tenant, TenantId, Timestamp};
+use ports::{RepositoryError, TenantRepository};
+
+use crate::{
+    Store, parameters,
+    read::{self, ReadAs},
+    stored::StoredTenant,
+};
+
+const INSERT: &str = "insert into tenants (id, created_at) values ($1, $2)";
+const EXISTS: &str = "select exists (select 1 from tenants where id = $1)";
+const LIST: &str = "select id, created_at from tenants order by id";
+
+/// The statements of this file.
+pub(super) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST];
+
+/// Tenants in a store.
+pub struct Tenants<S>(pub S);
+
+#[async_trait]
+impl<S> TenantRepository for Tenants<S>
+where
+    S: Store<Row: ReadAs<(bool,)> + ReadAs<StoredTenant>>,
+{
+    async fn insert(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
+        let id = id.clone();
+        let insert = self.0.transaction(move |connection| {
+            Box::pin(async move {
+                S::insert_in(connection, "tenant", INSERT, parameters![&id, at]).await?;
+                Ok(())
+            })
+        });
+        insert.await
+    }
+
+    async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
+        let found = self.0.fetch_optional(EXISTS, parameters![id]).await?;
+        read::value("tenants", found)
+    }
+
+    async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {
+        let rows = self.0.fetch_all(LIST, &[]).await?;
+        read::rows("tenants", rows, |row: StoredTenant| row.try_into())
+    }
+}
