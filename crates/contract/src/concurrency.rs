@@ -58,7 +58,7 @@ async fn written_by_all(
 }
 
 async fn read_log(storage: &Store, tenant: &TenantId) -> Vec<Event> {
-    let page = storage.events.page(tenant, &log::query(Seq(0))).await;
+    let page = storage.event_page(tenant, &log::query(Seq(0))).await;
     let logged = page.success().events.into_iter();
     logged.map(|logged| logged.event).collect()
 }
@@ -135,7 +135,7 @@ async fn follow(storage: Store, tenant: TenantId, head: Seq) -> Vec<Seq> {
             limit: 7,
             ..log::query(since)
         };
-        let page = storage.events.page(&tenant, &query).await.success();
+        let page = storage.event_page(&tenant, &query).await.success();
         seen.extend(page.events.iter().map(|logged| logged.event.seq));
         since = page.next_since;
         if page.events.is_empty() {

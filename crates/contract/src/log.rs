@@ -21,7 +21,7 @@ pub(crate) fn query(since: Seq) -> EventQuery {
 /// Reads one page of the log of the fixture's tenant.
 pub(crate) async fn page(storage: &Store, query: &EventQuery) -> EventPage {
     let tenant = fixture::tenant();
-    storage.events.page(&tenant, query).await.success()
+    storage.event_page(&tenant, query).await.success()
 }
 
 /// Reads the head of a tenant's log.

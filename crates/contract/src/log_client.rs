@@ -50,7 +50,7 @@ pub(crate) struct LogClient {
 impl LogClient {
     /// Reads the events since the last call.
     pub(crate) async fn read(&mut self, storage: &Store, tenant: &TenantId) {
-        let page = storage.events.page(tenant, &log::query(self.since)).await;
+        let page = storage.event_page(tenant, &log::query(self.since)).await;
         for logged in page.success().events {
             self.since = logged.event.seq;
             self.apply(logged.event);

@@ -27,7 +27,7 @@ async fn trimmed(storage: &Store, before: i64, limit: usize) -> u64 {
 /// Returns the bounds of a log, and asserts that a page has the same.
 async fn bounds(storage: &Store, tenant: &TenantId) -> (i64, i64) {
     let LogBounds { first, head } = storage.events.bounds(tenant).await.success();
-    let page = storage.events.page(tenant, &log::query(Seq(0))).await;
+    let page = storage.event_page(tenant, &log::query(Seq(0))).await;
     let page = page.success();
     assert_eq!((page.first, page.head), (first, head));
     (first.0, head.0)

@@ -123,7 +123,7 @@ pub async fn an_event_of_an_unknown_type_is_delivered_with_its_ids(store: &impl 
         ..query(None)
     };
     let tenant = fixture::tenant();
-    let page = store.events.page(&tenant, &known).await.success();
+    let page = store.event_page(&tenant, &known).await.success();
     assert_eq!(page.events.len(), before);
     let count = store.events.count(&tenant, &query(None)).await.success();
     assert_eq!(count, before + 3);
@@ -173,8 +173,7 @@ pub async fn an_event_about_nothing_known_is_visible_to_those_who_see_everything
     ] {
         let unknown = |kind: &EventType| matches!(kind, EventType::Other(_));
         let page = store
-            .events
-            .page(&tenant, &query(Some(visibility.clone())))
+            .event_page(&tenant, &query(Some(visibility.clone())))
             .await
             .success();
         let kinds = page.events.iter().map(|logged| logged.event.kind);

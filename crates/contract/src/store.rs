@@ -8,13 +8,13 @@ use domain::{
 };
 use ports::{
     AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
-    ConversationRepository, CredentialRepository, DeleteOutcome, FinishOutcome, FinishTurn,
-    FirstMessages, Idempotent, RecordTurnOutcome, Reply, RepositoryError, Storage, Sweep,
-    SweepOutcome, TurnRecovery, TurnRepository,
+    ConversationRepository, CredentialRepository, DeleteOutcome, EventPage, EventQuery,
+    FinishOutcome, FinishTurn, FirstMessages, Idempotent, RecordTurnOutcome, Reply,
+    RepositoryError, Storage, Sweep, SweepOutcome, TurnRecovery, TurnRepository,
 };
 use tokio_util::task::TaskTracker;
 use writes::{
-    WriteTimeouts, Writes,
+    ShownEvents, WriteTimeouts, Writes,
     commands::{
         CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
         DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
@@ -79,6 +79,11 @@ impl Store {
             writes,
             storage,
         }
+    }
+
+    /// Reads a page of events as clients see them.
+    pub async fn event_page(&self, tenant: &TenantId, query: &EventQuery) -> Result<EventPage> {
+        self.events.page(tenant, query, &ShownEvents).await
     }
 
     /// The ports of the store.

@@ -232,7 +232,7 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
 /// The log: pages, bounds and changes.
 pub async fn events_of_another_tenant_are_not_shown(storage: &Store) {
     let Neighbours { other, agent, .. } = Neighbours::create(storage).await;
-    let page = storage.events.page(&other, &log::query(Seq(0))).await;
+    let page = storage.event_page(&other, &log::query(Seq(0))).await;
     let page = page.success();
     assert!(page.events.is_empty());
     assert_eq!((page.first, page.head), (Seq(1), Seq(0)));
@@ -244,7 +244,7 @@ pub async fn events_of_another_tenant_are_not_shown(storage: &Store) {
     let namesake = fixture::agent_named(1, "Namesake");
     assert_eq!(namesake.id, agent.id);
     setup::insert_agent_in(storage, &other, namesake.clone()).await;
-    let page = storage.events.page(&other, &log::query(Seq(0))).await;
+    let page = storage.event_page(&other, &log::query(Seq(0))).await;
     let event = page.success().events.remove(0).event;
     assert_eq!((event.seq, event.tenant_id), (Seq(1), other));
     assert_eq!(event.data, domain::EventData::Agent { agent: namesake });

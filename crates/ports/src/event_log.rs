@@ -1,8 +1,13 @@
 //! The event log of every tenant.
 
+mod page;
+
 use async_trait::async_trait;
 use domain::{AgentId, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId};
 
+pub use self::page::{
+    ContentQuery, EventContent, EventDecision, EventRecord, EventScan, EventTurn, SelectedEvents,
+};
 use crate::RepositoryError;
 
 /// The events of a log that a principal may read.
@@ -140,17 +145,16 @@ pub struct LoggedChange {
 /// The event log of every tenant: without gaps, in the order of commits.
 #[async_trait]
 pub trait EventLog: Send + Sync {
-    /// Reads a page. `first` and `head` MUST come from the same statement as the events. Scans at
-    /// most 10,000 events, so a page can be short although more events follow after `next_since`.
-    /// MUST NOT read the content of events that do not fit. The content is joined at the time of
-    /// the read: a turn as the event's type describes it, a conversation in its current state.
-    /// Events about a deleted entity contain `EventData::DELETED` in its place; they keep the
-    /// principal.
+    /// Reads a page whose content `decision` decides. `first` and `head` MUST come from the same
+    /// statement as the events. Scans at most 10,000 events, so a page can be short although more
+    /// events follow after `next_since`. MUST read no content but the selected one, with one
+    /// statement for each kind that is wanted.
     /// Returns no events if `since` is before the oldest event or after the head.
     async fn page(
         &self,
         tenant: &TenantId,
         query: &EventQuery,
+        decision: &dyn EventDecision,
     ) -> Result<EventPage, RepositoryError>;
 
     /// Counts the events after `query.since` that pass the filters, up to `query.limit`, among the

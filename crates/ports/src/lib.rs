@@ -47,7 +47,9 @@ pub use document_source::{DocumentError, DocumentSource, UrlTrust};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{
-    EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
+    ContentQuery, EventContent, EventDecision, EventLog, EventPage, EventQuery, EventRecord,
+    EventScan, EventTurn, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
+    SelectedEvents,
 };
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;

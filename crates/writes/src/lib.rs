@@ -1,4 +1,4 @@
-//! What a write does. A use case hands a [`Command`] to [`Writes`], which commits it together with
+//! What a write does, and what its events show. A use case hands a [`Command`] to [`Writes`], which commits it together with
 //! others and returns its outcome.
 //!
 //! Each command is one file of [`commands`]: the facts that it needs, and what it decides on them.
@@ -8,6 +8,7 @@
 mod batch;
 mod command;
 pub mod commands;
+mod event_page;
 mod event_rows;
 mod known_facts;
 mod planner;
@@ -17,5 +18,6 @@ mod writer;
 mod writes;
 
 pub use command::{Command, Part, Planned, Scope};
+pub use event_page::ShownEvents;
 pub use planner::Planner;
 pub use writes::{WriteTimeouts, Writes};

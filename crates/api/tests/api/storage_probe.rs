@@ -16,8 +16,8 @@ use domain::{
 use futures::future::BoxFuture;
 use ports::{
     AgentQuery, AgentRepository, ConditionalRows, ConversationName, ConversationQuery,
-    ConversationRepository, CredentialRepository, Decided, Decision, EventLog, EventPage,
-    EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage, FoundTurn, HistoryQuery,
+    ConversationRepository, CredentialRepository, Decided, Decision, EventDecision, EventLog,
+    EventPage, EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage, FoundTurn, HistoryQuery,
     IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
     Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
     RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
@@ -274,7 +274,7 @@ probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {
 } }
 
 probed! { Events of EventLog as "events" {
-    fn page(tenant: &TenantId, query: &EventQuery) -> EventPage;
+    fn page(tenant: &TenantId, query: &EventQuery, decision: &dyn EventDecision) -> EventPage;
     fn count(tenant: &TenantId, query: &EventQuery) -> usize;
     fn bounds(tenant: &TenantId) -> LogBounds;
     fn heads() -> Vec<LogHead>;

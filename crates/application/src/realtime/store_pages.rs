@@ -6,6 +6,7 @@ use domain::{Seq, TenantId};
 use ports::{EventLog, EventPage, EventQuery, RepositoryError};
 use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use writes::ShownEvents;
 
 use super::SerializedEvent;
 
@@ -72,8 +73,10 @@ impl StorePages {
         query: EventQuery,
     ) -> Result<Page, RepositoryError> {
         let (events, tenant) = (Arc::clone(&self.events), tenant.clone());
-        self.with_permit(async move { Ok(events.page(&tenant, &query).await?.into()) })
-            .await
+        self.with_permit(
+            async move { Ok(events.page(&tenant, &query, &ShownEvents).await?.into()) },
+        )
+        .await
     }
 
     /// Counts events, under the same limit as pages.

@@ -9,6 +9,7 @@ use domain::{Seq, TenantId, sizes::PAGE_BYTES};
 use parking_lot::RwLock;
 use ports::{EventLog, EventQuery, RepositoryError};
 use tokio::sync::{OnceCell, watch};
+use writes::ShownEvents;
 
 use super::{PageSize, SerializedEvent, recent_events::RecentEvents};
 
@@ -150,7 +151,7 @@ impl Tail {
                 conversation_id: None,
                 visibility: None,
             };
-            let page = match events.page(&self.tenant, &query).await {
+            let page = match events.page(&self.tenant, &query, &ShownEvents).await {
                 Ok(page) => page,
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(error) => {

@@ -121,7 +121,7 @@ impl FollowedStore {
             .map(|event| event.logged.clone())
             .collect();
         let query = filter.query(Seq(0), events(1_000));
-        let page = self.storage.events.page(&fixture::tenant(), &query).await;
+        let page = self.storage.event_page(&fixture::tenant(), &query).await;
         (held, page.expect("the store answers").events)
     }
 }

@@ -1,15 +1,15 @@
 //! The store on PostgreSQL, 15 or newer.
 //!
-//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports on
-//! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
+//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports for
+//! every database in the same way, with the statements of traits such as `AgentSql`. Files have
 //! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
 //! Every transaction that changes data of a tenant first locks the tenant's row: in a statement of its own,
 //! or in the condition of a batch (`rows/conditions.rs`). What is committed in groups has a connection of its
 //! own (`write_store.rs`), everything else goes through a pool (`connections/`).
 //!
-//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all
-//! of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the `STATEMENTS` of the file or trait. A
+//! test prepares all of these against a migrated database.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,6 @@ pub use self::{
 pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
     let statements = [
         credentials::STATEMENTS,
-        events::STATEMENTS,
         facts::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,

@@ -1,6 +1,7 @@
 //! The state of the store as a whole.
 
 use ports::RepositoryError;
+use relational::{Store as _, read};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -20,6 +21,6 @@ pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), Repository
 
 /// Returns the random id of the store.
 pub(crate) async fn store_id(store: &PostgresStore) -> Result<Uuid, RepositoryError> {
-    let read = sqlx::query(STORE_ID);
-    store.connections.fetch_value("store_state", read).await
+    let found = store.fetch_optional(STORE_ID, &[]).await?;
+    read::value("store_state", found)
 }

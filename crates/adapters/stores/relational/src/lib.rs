@@ -1,12 +1,11 @@
-//! The parts of a relational store that do not depend on its database: how stored rows are converted
-//! to domain types, how a page of the event log is built, and the order of the steps in the
-//! transactions that the core does not decide.
+//! The parts of a relational store that do not depend on its database: the ports for reading, how
+//! stored rows are converted to domain types, and the order of the steps in the transactions that the
+//! core does not decide.
 //!
-//! A store implements [`Store`] and the traits of [`repositories`] with its SQL, and gets the ports
-//! for reading. Its `WriteStore` reads facts, checks conditions and writes rows.
+//! A store implements [`Store`], and the traits of [`repositories`] with the statements that differ
+//! between databases. Its `WriteStore` reads facts, checks conditions and writes rows.
 
 pub mod column;
-pub mod event_page;
 pub mod page_budget;
 mod parameter;
 pub mod read;
@@ -18,7 +17,6 @@ pub mod stored;
 pub mod text_range;
 mod writer_thread;
 
-pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use parameter::{Parameter, milliseconds};
 pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};

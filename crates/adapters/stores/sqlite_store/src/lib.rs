@@ -1,15 +1,15 @@
 //! The store on SQLite: one file, one process.
 //!
-//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports on
-//! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
+//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports for
+//! every database in the same way, with the statements of traits such as `AgentSql`. Files have
 //! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
 //! All writes go through one task that owns the only write connection (`writer/`); a running
 //! transaction of this task is the lock of every tenant. Reads use a pool of their own and are
 //! single statements, so each sees one state.
 //!
-//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test
-//! prepares all of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the `STATEMENTS` of the file or trait. A
+//! test prepares all of these against a migrated database.
 
 use relational::repositories;
 
@@ -52,7 +52,6 @@ pub use store::{SqliteOptions, SqliteStore};
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [
         credentials::STATEMENTS,
-        events::STATEMENTS,
         facts::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,

@@ -5,7 +5,7 @@ use ports::RepositoryError;
 use ports::write_store::Rows;
 use relational::{Parameter, Store, Work};
 use sqlx::{
-    Decode, Row as _, SqliteConnection, Type,
+    SqliteConnection,
     query::Query,
     sqlite::{Sqlite, SqliteArguments, SqliteRow},
     types::Json,
@@ -13,7 +13,7 @@ use sqlx::{
 
 use crate::{
     SqliteStore,
-    error::{conflict_on, from_sqlx, in_table},
+    error::{conflict_on, from_sqlx},
     rows, tenants,
 };
 
@@ -124,35 +124,6 @@ impl SqliteStore {
             })
         })
         .await
-    }
-
-    /// Returns the rows of one statement.
-    pub(crate) async fn fetch_all(
-        &self,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<Vec<SqliteRow>, RepositoryError> {
-        query.fetch_all(&self.readers).await.map_err(from_sqlx)
-    }
-
-    /// Returns the first row of one statement.
-    pub(crate) async fn fetch_optional(
-        &self,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<Option<SqliteRow>, RepositoryError> {
-        query.fetch_optional(&self.readers).await.map_err(from_sqlx)
-    }
-
-    /// Returns the only value of one statement that always has one.
-    pub(crate) async fn fetch_value<T>(
-        &self,
-        table: &'static str,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<T, RepositoryError>
-    where
-        T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,
-    {
-        let row = query.fetch_one(&self.readers).await.map_err(from_sqlx)?;
-        row.try_get(0).map_err(in_table(table))
     }
 }
 

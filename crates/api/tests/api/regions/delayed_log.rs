@@ -8,7 +8,8 @@ use std::sync::{
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
 use ports::{
-    EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError, Storage,
+    EventDecision, EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange,
+    RepositoryError, Storage,
 };
 
 /// The position up to which the replica has replayed every log; at first all of it.
@@ -48,8 +49,9 @@ impl EventLog for DelayedLog {
         &self,
         tenant: &TenantId,
         query: &EventQuery,
+        decision: &dyn EventDecision,
     ) -> Result<EventPage, RepositoryError> {
-        let mut page = self.0.page(tenant, query).await?;
+        let mut page = self.0.page(tenant, query, decision).await?;
         page.head = self.1.head(page.head);
         page.events.retain(|logged| logged.event.seq <= page.head);
         page.next_since = page.next_since.min(page.head.max(query.since));

@@ -1,7 +1,10 @@
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId};
 use futures::FutureExt as _;
-use ports::{EventPage, EventQuery, LogBounds, LogHead, LoggedChange, ReplyPart, RepositoryError};
+use ports::{
+    EventDecision, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, ReplyPart,
+    RepositoryError,
+};
 use uuid::Uuid;
 
 use super::*;
@@ -18,7 +21,12 @@ impl Replica {
 
 #[async_trait]
 impl EventLog for Replica {
-    async fn page(&self, _: &TenantId, _: &EventQuery) -> Result<EventPage, RepositoryError> {
+    async fn page(
+        &self,
+        _: &TenantId,
+        _: &EventQuery,
+        _: &dyn EventDecision,
+    ) -> Result<EventPage, RepositoryError> {
         Err(RepositoryError::Unavailable("not read".into()))
     }
 

@@ -10,9 +10,9 @@ use std::{panic::resume_unwind, time::Duration};
 
 use futures::future::try_join_all;
 use ports::RepositoryError;
-use relational::{Work, column::corrupt};
+use relational::Work;
 use sqlx::{
-    Connection, Decode, PgConnection, Row, Type,
+    Connection, PgConnection,
     pool::{PoolConnection, PoolConnectionMetadata},
     postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres},
     query::Query,
@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use self::retired::Retired;
 use crate::{
-    error::{ReadOnlySession, from_sqlx, in_table, is_full},
+    error::{ReadOnlySession, from_sqlx, is_full},
     server,
 };
 
@@ -192,20 +192,6 @@ impl Connections {
             Box::pin(async move { query.fetch_optional(connection).await.map_err(from_sqlx) })
         })
         .await
-    }
-
-    /// Returns the only value of one statement that always has one.
-    pub(crate) async fn fetch_value<T>(
-        &self,
-        table: &'static str,
-        query: Query<'static, Postgres, PgArguments>,
-    ) -> Result<T, RepositoryError>
-    where
-        T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
-    {
-        let row = self.fetch_optional(query).await?;
-        let row = row.ok_or_else(|| corrupt(table)("no row"))?;
-        row.try_get(0).map_err(in_table(table))
     }
 
     /// Opens the connections that the pool keeps.

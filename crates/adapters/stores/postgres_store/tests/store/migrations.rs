@@ -145,8 +145,7 @@ async fn agents_in_events_of_the_third_version_are_read_and_measured() {
     };
     let storage: &Store = &database;
     let page = storage
-        .events
-        .page(&fixture::tenant(), &query(100_000))
+        .event_page(&fixture::tenant(), &query(100_000))
         .await;
     let shown = page
         .unwrap()
@@ -156,7 +155,7 @@ async fn agents_in_events_of_the_third_version_are_read_and_measured() {
     let agents = [1, 2].map(fixture::agent);
     let expected = agents.map(|agent| EventData::Agent { agent });
     assert_eq!(shown.collect::<Vec<_>>(), expected);
-    let page = storage.events.page(&fixture::tenant(), &query(1)).await;
+    let page = storage.event_page(&fixture::tenant(), &query(1)).await;
     assert_eq!(page.unwrap().events.len(), 1);
 }
 

@@ -5,12 +5,13 @@ use domain::{
     event::event_id,
     event_data::{SupersededRange, Tombstone},
 };
-use ports::{LoggedEvent, RepositoryError, write_store::EventRow};
+use ports::{
+    EventContent, EventRecord, EventTurn, LoggedEvent, RepositoryError, write_store::EventRow,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{EventContent, EventRecord, EventTurn};
-use crate::column::corrupt;
+use super::is_subject_deleted;
 
 /// Joins the content to a row.
 pub(super) fn logged_event(
@@ -52,7 +53,7 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
     if matches!(record.row.kind, EventType::Other(_)) {
         return Ok(EventData::Unknown {});
     }
-    if record.is_subject_deleted() {
+    if is_subject_deleted(record) {
         return Ok(EventData::DELETED);
     }
     let row = &record.row;
@@ -136,5 +137,8 @@ fn ended_turn(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
 
 fn parse_data<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
     let data = row.data.clone().unwrap_or(Value::Null);
-    serde_json::from_value(data).map_err(corrupt("events.data"))
+    serde_json::from_value(data).map_err(|error| RepositoryError::Corrupt {
+        what: "events.data".to_owned(),
+        source: error.into(),
+    })
 }

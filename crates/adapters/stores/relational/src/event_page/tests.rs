@@ -1,7 +1,10 @@
 //! Tests of pages of invented records.
 
+use std::collections::HashMap;
+
 use contract::fixture;
-use domain::{EventData, event_data::Tombstone};
+use domain::{EventData, Seq, event_data::Tombstone};
+use ports::LogBounds;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -50,10 +53,20 @@ fn query(since: i64, limit: usize) -> EventQuery {
     }
 }
 
-/// A scan whose limit is greater than the number of its records.
-fn scan(records: Vec<EventRecord>, head: i64) -> EventScan {
-    let bounds = LogBounds::new(Seq(1), Seq(head));
-    EventScan::new(records, bounds, &query(0, 100))
+/// The rows that a page selects from these.
+fn select(records: Vec<EventRecord>, bounds: LogBounds, query: &EventQuery) -> SelectedEvents {
+    let until = bounds.head.min(query.since.plus(10_000));
+    let scan = EventScan {
+        records,
+        bounds,
+        until,
+    };
+    ShownEvents.select(scan, query)
+}
+
+/// The rows that a page selects if its limit is greater than their number.
+fn select_all(records: Vec<EventRecord>, head: i64) -> SelectedEvents {
+    select(records, LogBounds::new(Seq(1), Seq(head)), &query(0, 100))
 }
 
 #[rstest]
@@ -74,8 +87,8 @@ fn the_next_page_begins_where_the_scan_ended(
 ) {
     let records = vec![record(5, EventType::AgentDeleted)];
     let bounds = LogBounds::new(Seq(first), Seq(head));
-    let scan = EventScan::new(records, bounds, &query(since, limit));
-    let page = scan.into_page(&mut EventContent::default()).unwrap();
+    let selected = select(records, bounds, &query(since, limit));
+    let page = ShownEvents.join(selected, EventContent::default()).unwrap();
     assert_eq!(page.next_since, Seq(expected));
 }
 
@@ -91,10 +104,10 @@ fn a_page_ends_at_its_byte_limit(#[case] bytes: usize, #[case] expected: i64) {
         ..query(0, 100)
     };
     let bounds = LogBounds::new(Seq(1), Seq(3));
-    let scan = EventScan::new(records.collect(), bounds, &query);
-    let positions: HashSet<_> = scan.snapshot_positions().into_iter().collect();
-    assert_eq!(positions, (1..=expected).collect());
-    let page = scan.into_page(&mut EventContent::default()).unwrap();
+    let selected = select(records.collect(), bounds, &query);
+    let positions: HashSet<_> = selected.wanted.snapshots.iter().copied().collect();
+    assert_eq!(positions, (1..=expected).map(Seq).collect());
+    let page = ShownEvents.join(selected, EventContent::default()).unwrap();
     assert_eq!(page.next_since, Seq(expected));
 }
 
@@ -109,20 +122,20 @@ fn deleted_content_counts_as_zero_bytes() {
         bytes: 10,
         ..query(0, 100)
     };
-    let scan = EventScan::new(records, LogBounds::new(Seq(1), Seq(3)), &query);
-    assert_eq!(scan.records.len(), 3);
-    assert_eq!(scan.snapshot_positions(), [3]);
+    let selected = select(records, LogBounds::new(Seq(1), Seq(3)), &query);
+    assert_eq!(selected.records.len(), 3);
+    assert_eq!(selected.wanted.snapshots, [Seq(3)]);
 }
 
 /// Returns true if the event at 1 still shows its content.
 fn is_shown(record: EventRecord) -> bool {
     let agent = fixture::agent(1);
-    let mut content = EventContent {
+    let content = EventContent {
         snapshots: HashMap::from([(Seq(1), agent)]),
         ..EventContent::default()
     };
-    let page = scan(vec![record], 1).into_page(&mut content).unwrap();
-    page.events[0].event.data != EventData::DELETED
+    let page = ShownEvents.join(select_all(vec![record], 1), content);
+    page.unwrap().events[0].event.data != EventData::DELETED
 }
 
 #[test]
@@ -165,18 +178,18 @@ fn deleted_content_is_not_read() {
         ..record(2, EventType::TurnStarted)
     };
     let created = record(3, EventType::ConversationCreated);
-    assert_eq!(scan(vec![deleted.clone()], 2).turn_ids(), []);
-    let scan = scan(vec![turn, deleted, created], 3);
-    assert_eq!(scan.turn_ids(), [fixture::turn_id(1)]);
-    assert_eq!(scan.conversation_ids(), [fixture::conversation_id(1)]);
-    assert_eq!(scan.greeting_ids(), [fixture::conversation_id(1)]);
+    assert_eq!(select_all(vec![deleted.clone()], 2).wanted.turns, []);
+    let wanted = select_all(vec![turn, deleted, created], 3).wanted;
+    assert_eq!(wanted.turns, [fixture::turn_id(1)]);
+    assert_eq!(wanted.conversations, [fixture::conversation_id(1)]);
+    assert_eq!(wanted.greetings, [fixture::conversation_id(1)]);
 }
 
 #[test]
 fn a_tombstone_without_an_id_is_corrupt() {
     let mut broken = record(1, EventType::AgentDeleted);
     broken.row.data = Some(Value::from(1));
-    let page = scan(vec![broken], 1).into_page(&mut EventContent::default());
+    let page = ShownEvents.join(select_all(vec![broken], 1), EventContent::default());
     let error = page.unwrap_err();
     assert!(matches!(error, RepositoryError::Corrupt { ref what, .. } if what == "events.data"));
 }

@@ -1,77 +1,85 @@
 //! The event log.
 
-use std::{collections::HashMap, future::Future, hash::Hash};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
-use domain::{Agent, Conversation, ConversationId, Message, Seq, TenantId, TurnId};
-use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
+use domain::{Agent, Conversation, ConversationId, EventType, Message, Seq, TenantId, TurnId};
+use ports::{
+    ContentQuery, EventContent, EventDecision, EventLog, EventPage, EventQuery, EventScan,
+    EventTurn, LogBounds, LogHead, LoggedChange, RepositoryError,
+};
 use uuid::Uuid;
 
 use crate::{
-    EventContent, EventRecord, EventScan, EventTurn, column, store::Store, stored::EMPTY_LOG,
+    Parameter, column, page_budget, parameters,
+    read::{self, ReadAs},
+    store::Store,
+    stored::{
+        EMPTY_LOG, LogColumns, StoredChange, StoredConversation, StoredEvent, StoredMessage,
+        StoredSnapshot, StoredTurn, events_with_bounds,
+    },
 };
 
-/// The SQL on the event log.
-pub trait EventSql: Store {
-    /// Reads the events that pass the filters of `query`, with the bounds of the log.
-    fn scan_events(
-        &self,
-        tenant: &TenantId,
-        query: &EventQuery,
-    ) -> impl Future<Output = Result<(Vec<EventRecord>, LogBounds), RepositoryError>> + Send;
+/// The maximum number of events that one page scans.
+const MAX_SCANNED_EVENTS: i64 = 10_000;
 
-    /// Counts the events that pass the filters of `query`.
-    fn count_events(
-        &self,
-        tenant: &TenantId,
-        query: &EventQuery,
-    ) -> impl Future<Output = Result<i64, RepositoryError>> + Send;
+/// The maximum number of events that one count scans.
+const MAX_COUNTED_EVENTS: i64 = 100_000;
 
-    /// Reads turns with their replies.
-    fn event_turns(
-        &self,
-        tenant: &TenantId,
-        ids: Vec<Uuid>,
-    ) -> impl Future<Output = Result<Vec<EventTurn>, RepositoryError>> + Send;
+const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
+const HEADS: &str = "select id, head_seq from tenants order by id";
+const CHANGES: &str = "\
+    select seq, type, agent_id, conversation_id, turn_id from events \
+    where tenant_id = $1 and seq > $2 order by seq limit $3";
 
-    /// Reads conversations that are not deleted.
-    fn event_conversations(
-        &self,
-        tenant: &TenantId,
-        ids: Vec<Uuid>,
-    ) -> impl Future<Output = Result<Vec<Conversation>, RepositoryError>> + Send;
+/// The statements on the event log of tenant 1.
+pub trait EventSql:
+    Store<
+    Row: ReadAs<LogColumns>
+             + ReadAs<StoredEvent>
+             + ReadAs<StoredTurn>
+             + ReadAs<StoredConversation>
+             + ReadAs<StoredMessage>
+             + ReadAs<StoredSnapshot>
+             + ReadAs<StoredChange>
+             + ReadAs<(i64,)>
+             + ReadAs<(i64, i64)>
+             + ReadAs<(String, i64)>,
+>
+{
+    /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
+    /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
+    /// events of agents if 8 is true; those of conversations if 9 is true, else those of turns of
+    /// principal 10, and all of these only of user 11, unless it is null.
+    const PAGE: &'static str;
 
-    /// Reads the greetings of conversations.
-    fn event_greetings(
-        &self,
-        tenant: &TenantId,
-        conversation_ids: Vec<Uuid>,
-    ) -> impl Future<Output = Result<Vec<Message>, RepositoryError>> + Send;
+    /// The number of these events.
+    const COUNT: &'static str;
 
-    /// Reads the agents after the events at `positions`.
-    fn event_snapshots(
-        &self,
-        tenant: &TenantId,
-        positions: Vec<i64>,
-    ) -> impl Future<Output = Result<Vec<(Seq, Agent)>, RepositoryError>> + Send;
+    /// The turns with the ids 2 and their replies.
+    const TURNS: &'static str;
 
-    /// The columns `first_seq` and `head_seq` of a tenant.
-    fn log_bounds(
-        &self,
-        tenant: &TenantId,
-    ) -> impl Future<Output = Result<Option<(i64, i64)>, RepositoryError>> + Send;
+    /// The conversations with the ids 2 that are not deleted.
+    const CONVERSATIONS: &'static str;
 
-    /// The columns `id` and `head_seq` of all tenants, by id.
-    fn log_heads(&self)
-    -> impl Future<Output = Result<Vec<(String, i64)>, RepositoryError>> + Send;
+    /// The greetings of the conversations with the ids 2.
+    const GREETINGS: &'static str;
 
-    /// `EventLog::changes`.
-    fn logged_changes(
-        &self,
-        tenant: &TenantId,
-        since: Seq,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<LoggedChange>, RepositoryError>> + Send;
+    /// The agents after the events at the positions 2.
+    const SNAPSHOTS: &'static str;
+
+    /// All statements.
+    const STATEMENTS: &'static [&'static str] = &[
+        Self::PAGE,
+        Self::COUNT,
+        Self::TURNS,
+        Self::CONVERSATIONS,
+        Self::GREETINGS,
+        Self::SNAPSHOTS,
+        BOUNDS,
+        HEADS,
+        CHANGES,
+    ];
 }
 
 /// The event log in a store.
@@ -83,33 +91,47 @@ impl<S: EventSql> EventLog for Events<S> {
         &self,
         tenant: &TenantId,
         query: &EventQuery,
+        decision: &dyn EventDecision,
     ) -> Result<EventPage, RepositoryError> {
-        let (records, bounds) = self.0.scan_events(tenant, query).await?;
-        let scan = EventScan::new(records, bounds, query);
-        let mut content = content(&self.0, tenant, &scan).await?;
-        scan.into_page(&mut content)
+        let types = type_names(query);
+        let filters = filters(tenant, query, &types, MAX_SCANNED_EVENTS);
+        let rows = self.0.fetch_all(S::PAGE, &filters).await?;
+        let (records, bounds) = events_with_bounds(tenant, &rows)?;
+        drop(rows);
+        let scan = EventScan {
+            records,
+            bounds,
+            until: bounds.head.min(query.since.plus(MAX_SCANNED_EVENTS)),
+        };
+        let mut selected = decision.select(scan, query);
+        let wanted = std::mem::take(&mut selected.wanted);
+        let content = content(&self.0, tenant, wanted).await?;
+        decision.join(selected, content)
     }
 
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
-        let count = self.0.count_events(tenant, query).await?;
+        let types = type_names(query);
+        let filters = filters(tenant, query, &types, MAX_COUNTED_EVENTS);
+        let counted = self.0.fetch_optional(S::COUNT, &filters).await?;
+        let count: i64 = read::value("events", counted)?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
-        let bounds = self.0.log_bounds(tenant).await?;
+        let found = self.0.fetch_optional(BOUNDS, parameters![tenant]).await?;
+        let bounds: Option<(i64, i64)> = read::one("tenants", found, Ok)?;
         let (first, head) = bounds.unwrap_or(EMPTY_LOG);
         Ok(LogBounds::new(Seq(first), Seq(head)))
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
-        let heads = self.0.log_heads().await?;
-        let convert = |(id, head): (String, i64)| {
+        let rows = self.0.fetch_own(HEADS, &[]).await?;
+        read::rows("tenants", rows, |(id, head): (String, i64)| {
             Ok(LogHead {
                 tenant: column::parse("tenants.id", &id)?,
                 head: Seq(head),
             })
-        };
-        heads.into_iter().map(convert).collect()
+        })
     }
 
     async fn changes(
@@ -118,45 +140,89 @@ impl<S: EventSql> EventLog for Events<S> {
         since: Seq,
         limit: usize,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        self.0.logged_changes(tenant, since, limit).await
+        let parameters = parameters![tenant, since, page_budget::row_count(limit)];
+        let rows = self.0.fetch_own(CHANGES, parameters).await?;
+        read::rows("events", rows, |row: StoredChange| Ok(row.into()))
     }
 }
 
-/// Reads the content of the events of `scan`, one kind at a time; runs no statement for a kind that
-/// does not occur.
+fn type_names(query: &EventQuery) -> Vec<&str> {
+    query.types.iter().map(EventType::as_str).collect()
+}
+
+/// The parameters of a statement on the events that pass the filters of `query`, among the next
+/// `scanned`.
+fn filters<'a>(
+    tenant: &'a TenantId,
+    query: &'a EventQuery,
+    types: &'a [&'a str],
+    scanned: i64,
+) -> [Parameter<'a>; 11] {
+    let visibility = query.visibility.as_ref();
+    let principal = visibility.map(|visibility| visibility.principal.as_str());
+    let user_id = visibility.and_then(|visibility| visibility.user_id.as_deref());
+    // A statement adds the scan length to it. The limit is greater than any head.
+    let since = query.since.0.min(i64::MAX - scanned);
+    *parameters![
+        tenant,
+        since,
+        page_budget::row_count(query.limit),
+        scanned,
+        Parameter::Texts((!types.is_empty()).then_some(types)),
+        query.agent_id,
+        query.conversation_id,
+        visibility.is_none_or(|visibility| visibility.agents),
+        visibility.is_none_or(|visibility| visibility.conversations),
+        principal.unwrap_or_default(),
+        user_id,
+    ]
+}
+
+/// Reads the content, one kind at a time; runs no statement for a kind that is not wanted.
 async fn content<S: EventSql>(
     store: &S,
     tenant: &TenantId,
-    scan: &EventScan,
+    wanted: ContentQuery,
 ) -> Result<EventContent, RepositoryError> {
     let mut content = EventContent::default();
-    let turns = uuids(scan.turn_ids(), TurnId::uuid);
+    let turns = uuids(wanted.turns, TurnId::uuid);
     if !turns.is_empty() {
-        content.turns = index_by(store.event_turns(tenant, turns).await?, EventTurn::id);
+        let parameters = parameters![tenant, turns.as_slice()];
+        let rows = store.fetch_all(S::TURNS, parameters).await?;
+        content.turns = read::rows("turns", rows, |row: StoredTurn| {
+            let turn: EventTurn = row.try_into()?;
+            Ok((turn.row.turn.id, turn))
+        })?;
     }
-    let conversations = uuids(scan.conversation_ids(), ConversationId::uuid);
+    let conversations = uuids(wanted.conversations, ConversationId::uuid);
     if !conversations.is_empty() {
-        let found = store.event_conversations(tenant, conversations).await?;
-        content.conversations = index_by(found, |conversation| conversation.id);
+        let parameters = parameters![tenant, conversations.as_slice()];
+        let rows = store.fetch_all(S::CONVERSATIONS, parameters).await?;
+        content.conversations = read::rows("conversations", rows, |row: StoredConversation| {
+            let conversation: Conversation = row.try_into()?;
+            Ok((conversation.id, conversation))
+        })?;
     }
-    let greetings = uuids(scan.greeting_ids(), ConversationId::uuid);
+    let greetings = uuids(wanted.greetings, ConversationId::uuid);
     if !greetings.is_empty() {
-        let found = store.event_greetings(tenant, greetings).await?;
-        content.greetings = index_by(found, |message| message.conversation_id);
+        let parameters = parameters![tenant, greetings.as_slice()];
+        let rows = store.fetch_all(S::GREETINGS, parameters).await?;
+        content.greetings = read::rows("messages", rows, |row: StoredMessage| {
+            let message: Message = row.into();
+            Ok((message.conversation_id, message))
+        })?;
     }
-    let snapshots = scan.snapshot_positions();
+    let snapshots: Vec<i64> = wanted.snapshots.into_iter().map(|seq| seq.0).collect();
     if !snapshots.is_empty() {
-        let found = store.event_snapshots(tenant, snapshots).await?;
-        content.snapshots = found.into_iter().collect();
+        let parameters = parameters![tenant, Parameter::Numbers(&snapshots)];
+        let rows = store.fetch_all(S::SNAPSHOTS, parameters).await?;
+        let convert = |row: StoredSnapshot| Ok(row.into());
+        let agents: HashMap<Seq, Agent> = read::rows("events", rows, convert)?;
+        content.snapshots = agents;
     }
     Ok(content)
 }
 
 fn uuids<Id>(ids: Vec<Id>, uuid: impl Fn(Id) -> Uuid) -> Vec<Uuid> {
     ids.into_iter().map(uuid).collect()
-}
-
-fn index_by<K: Hash + Eq, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V> {
-    let index = values.into_iter().map(|value| (key(&value), value));
-    index.collect()
 }

@@ -34,12 +34,20 @@ pub use turns::{TurnSql, Turns, open_turns};
 /// The statements of a store that runs those of this crate.
 pub fn statements<S>() -> impl Iterator<Item = &'static str>
 where
-    S: AgentSql + ConversationSql + CredentialSql + MessageSql + NodeSql + RecoverySql + TurnSql,
+    S: AgentSql
+        + ConversationSql
+        + CredentialSql
+        + EventSql
+        + MessageSql
+        + NodeSql
+        + RecoverySql
+        + TurnSql,
 {
     let statements = [
         <S as AgentSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
+        <S as EventSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,
         <S as RecoverySql>::STATEMENTS,

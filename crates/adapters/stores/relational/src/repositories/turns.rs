@@ -8,7 +8,7 @@ use ports::{
 };
 
 use crate::{
-    page_budget, parameters,
+    Parameter, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     store::Store,
     stored::{StoredOpenTurn, StoredTurn, StoredTurnWithUser},
@@ -110,18 +110,11 @@ impl<S: TurnSql> TurnRepository for Turns<S> {
         };
         let after = query.after.unwrap_or(start);
         let one_more = page_budget::one_more(query.limit);
-        let found = match query.filter {
-            TurnFilter::Status(status) => {
-                let status = status.as_str();
-                let parameters = parameters![tenant, conversation, after, one_more, status];
-                self.0.fetch_all(statement, parameters).await
-            }
-            TurnFilter::All | TurnFilter::Open => {
-                let parameters = parameters![tenant, conversation, after, one_more];
-                self.0.fetch_all(statement, parameters).await
-            }
-        };
-        let rows = found?;
+        let mut parameters = parameters![tenant, conversation, after, one_more].to_vec();
+        if let TurnFilter::Status(status) = &query.filter {
+            parameters.push(status.as_str().into());
+        }
+        let rows = self.0.fetch_all(statement, &parameters).await?;
         let convert = |row: StoredTurn| row.try_into();
         let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
         read::if_found("conversations", &rows, page)
@@ -133,15 +126,12 @@ pub async fn open_turns<S: TurnSql>(
     connection: &mut S::Connection,
     (tenant, of): &InTenant<OpenTurnsOf>,
 ) -> Result<Vec<OpenTurn>, RepositoryError> {
-    let rows = match of.conversation {
-        Some(id) => {
-            let parameters = parameters![tenant, of.agent, id];
-            S::fetch_all_in(connection, S::OPEN_OF_CONVERSATION, parameters).await?
-        }
-        None => {
-            let parameters = parameters![tenant, of.agent];
-            S::fetch_all_in(connection, S::OPEN_OF_AGENT, parameters).await?
-        }
+    let statement = match of.conversation {
+        Some(_) => S::OPEN_OF_CONVERSATION,
+        None => S::OPEN_OF_AGENT,
     };
+    let mut parameters = parameters![tenant, of.agent].to_vec();
+    parameters.extend(of.conversation.map(Parameter::from));
+    let rows = S::fetch_all_in(connection, statement, &parameters).await?;
     read::rows("turns", rows, |row: StoredOpenTurn| Ok(row.into()))
 }

@@ -4,17 +4,16 @@ use domain::{
     Agent, AgentId, ConversationId, EventType, PrincipalId, Seq, Stamp, TenantId, TurnId,
 };
 use ports::{
-    LogBounds, LoggedChange, RepositoryError,
+    EventRecord, LogBounds, LoggedChange, RepositoryError,
     write_store::{EventInDoubt, EventRow},
 };
 use serde_json::Value;
-use sqlx::{FromRow, Row, types::Json};
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::{
-    EventRecord,
     column::{self, StoredTime},
-    read,
+    read::{self, ReadAs},
 };
 
 /// An event as a page of the log reads it.
@@ -72,14 +71,10 @@ pub struct LogColumns {
 }
 
 /// Reads the rows of a statement that joins the events of a page to their tenant.
-pub fn events_with_bounds<R: Row>(
+pub(crate) fn events_with_bounds<R: ReadAs<LogColumns> + ReadAs<StoredEvent>>(
     tenant: &TenantId,
     rows: &[R],
-) -> Result<(Vec<EventRecord>, LogBounds), RepositoryError>
-where
-    LogColumns: for<'r> FromRow<'r, R>,
-    StoredEvent: for<'r> FromRow<'r, R>,
-{
+) -> Result<(Vec<EventRecord>, LogBounds), RepositoryError> {
     let (mut first, mut head) = EMPTY_LOG;
     let mut records = Vec::new();
     for row in rows {

@@ -17,10 +17,8 @@ mod turn;
 pub use agent::StoredAgent;
 pub use conversation::{StoredContext, StoredConversation};
 pub use credential::StoredCredential;
-pub(crate) use event::EMPTY_LOG;
-pub use event::{
-    LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot, events_with_bounds,
-};
+pub(crate) use event::{EMPTY_LOG, events_with_bounds};
+pub use event::{LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot};
 pub use facts::StoredConversationFacts;
 pub use idempotency::{StoredRecord, StoredRecordWithKey};
 pub use message::{StoredFoundMessage, StoredListedMessage, StoredMessage};

@@ -5,17 +5,14 @@ use domain::{
     TurnId, TurnStatus, config::Metadata,
 };
 use ports::{
-    FoundTurn, RepositoryError,
+    EventTurn, FoundTurn, RepositoryError,
     write_store::{KeyName, OpenTurn, TurnRow},
 };
 use sqlx::{FromRow, Row, types::Json};
 use uuid::Uuid;
 
 use super::message::StoredMessage;
-use crate::{
-    EventTurn,
-    column::{self, StoredTime},
-};
+use crate::column::{self, StoredTime};
 
 /// The columns of a turn `r`.
 #[macro_export]

@@ -1,8 +1,13 @@
 //! The statements on the event log.
 
-use relational::{conversation_columns, message_columns, reply_columns, turn_columns};
+use relational::{
+    conversation_columns, message_columns, reply_columns, repositories::EventSql, turn_columns,
+};
 
-use crate::fragments::{join_reply, open_turns, visible};
+use crate::{
+    SqliteStore,
+    fragments::{join_reply, open_turns, visible},
+};
 
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
@@ -19,12 +24,13 @@ macro_rules! filtered {
     };
 }
 
-/// Scans at most as many events as one page may, instead of the whole log for one match. Events
-/// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
-/// of the content is read. Input and reply of a turn count twice, since an event contains them in
-/// the turn and as the message.
-pub(super) const PAGE: &str = concat!(
-    "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
+impl EventSql for SqliteStore {
+    /// Scans at most as many events as one page may, instead of the whole log for one match. Events
+    /// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
+    /// of the content is read. Input and reply of a turn count twice, since an event contains them in
+    /// the turn and as the message.
+    const PAGE: &'static str = concat!(
+        "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
         e.user_id, e.turn_id, e.actor, e.data, \
         exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
             and a.deleted_at is null) as agent_exists, \
@@ -47,57 +53,40 @@ pub(super) const PAGE: &str = concat!(
                     and e.type in ('conversation.created', 'conversation.updated')), \
             0) as bytes \
     from tenants t left join ( select * from events e ",
-    filtered!(),
-    " order by e.seq limit ?3) e \
+        filtered!(),
+        " order by e.seq limit ?3) e \
         on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
     where t.id = ?1 order by e.seq"
-);
-/// Counts at most as many events as the limit allows.
-pub(super) const COUNT: &str = concat!(
-    "select count(*) from (select 1 from events e ",
-    filtered!(),
-    " limit ?3) e"
-);
-pub(super) const TURNS: &str = concat!(
-    "select ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from json_each(?2) q cross join turns r on r.tenant_id = ?1 and r.id = unhex(q.value)",
-    join_reply!()
-);
-pub(super) const CONVERSATIONS: &str = concat!(
-    "select ",
-    conversation_columns!(open_turns!()),
-    " from json_each(?2) q cross join conversations c \
+    );
+    /// Counts at most as many events as the limit allows.
+    const COUNT: &'static str = concat!(
+        "select count(*) from (select 1 from events e ",
+        filtered!(),
+        " limit ?3) e"
+    );
+    const TURNS: &'static str = concat!(
+        "select ",
+        turn_columns!(),
+        ", ",
+        reply_columns!(),
+        " from json_each(?2) q cross join turns r on r.tenant_id = ?1 and r.id = unhex(q.value)",
+        join_reply!()
+    );
+    const CONVERSATIONS: &'static str = concat!(
+        "select ",
+        conversation_columns!(open_turns!()),
+        " from json_each(?2) q cross join conversations c \
      on c.tenant_id = ?1 and c.id = unhex(q.value) where ",
-    visible!()
-);
-pub(super) const GREETINGS: &str = concat!(
-    "select ",
-    message_columns!(),
-    " from json_each(?2) q cross join messages m \
+        visible!()
+    );
+    const GREETINGS: &'static str = concat!(
+        "select ",
+        message_columns!(),
+        " from json_each(?2) q cross join messages m \
      on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
      where m.turn_id is null"
-);
-pub(super) const SNAPSHOTS: &str = "\
+    );
+    const SNAPSHOTS: &'static str = "\
     select s.seq, s.agent from json_each(?2) q cross join agent_snapshots s \
     on s.tenant_id = ?1 and s.seq = q.value";
-pub(super) const BOUNDS: &str = "select first_seq, head_seq from tenants where id = ?1";
-pub(super) const HEADS: &str = "select id, head_seq from tenants order by id";
-pub(super) const CHANGES: &str = "\
-    select seq, type, agent_id, conversation_id, turn_id from events \
-    where tenant_id = ?1 and seq > ?2 order by seq limit ?3";
-
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    PAGE,
-    COUNT,
-    TURNS,
-    CONVERSATIONS,
-    GREETINGS,
-    SNAPSHOTS,
-    BOUNDS,
-    HEADS,
-    CHANGES,
-];
+}

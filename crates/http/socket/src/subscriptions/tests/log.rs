@@ -9,10 +9,11 @@ use domain::{
     TurnId,
 };
 use ports::{
-    EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange,
-    LoggedEvent, RepositoryError,
+    EventDecision, EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead,
+    LoggedChange, LoggedEvent, RepositoryError,
 };
 use uuid::Uuid;
+use writes::ShownEvents;
 
 pub(super) fn agent(number: u8) -> AgentId {
     AgentId::new(Uuid::from_u128(0xa0 + u128::from(number)))
@@ -128,7 +129,12 @@ impl MemoryLog {
 
 #[async_trait]
 impl EventLog for MemoryLog {
-    async fn page(&self, _: &TenantId, query: &EventQuery) -> Result<EventPage, RepositoryError> {
+    async fn page(
+        &self,
+        _: &TenantId,
+        query: &EventQuery,
+        _: &dyn EventDecision,
+    ) -> Result<EventPage, RepositoryError> {
         let (first, head) = self.bounds();
         let filter = EventFilter {
             types: query.types.clone(),
@@ -161,7 +167,7 @@ impl EventLog for MemoryLog {
     }
 
     async fn count(&self, of: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
-        Ok(self.page(of, query).await?.events.len())
+        Ok(self.page(of, query, &ShownEvents).await?.events.len())
     }
 
     async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {

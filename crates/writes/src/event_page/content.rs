@@ -1,0 +1,144 @@
+//! The content of one event, from its row and the entities that it refers to.
+
+use domain::{
+    Event, EventData, EventType, Message, Turn, TurnStatus,
+    event::event_id,
+    event_data::{SupersededRange, Tombstone},
+};
+use ports::{
+    EventContent, EventRecord, EventTurn, LoggedEvent, RepositoryError, write_store::EventRow,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::is_subject_deleted;
+
+/// Joins the content to a row.
+pub(super) fn logged_event(
+    record: EventRecord,
+    content: &mut EventContent,
+) -> Result<LoggedEvent, RepositoryError> {
+    let data = data(&record, content)?;
+    let EventRow {
+        tenant,
+        seq,
+        kind,
+        time,
+        agent_id,
+        conversation_id,
+        user_id,
+        turn_id,
+        actor,
+        ..
+    } = record.row;
+    Ok(LoggedEvent {
+        event: Event {
+            seq,
+            id: event_id(&tenant, seq, time),
+            kind,
+            time,
+            tenant_id: tenant,
+            agent_id,
+            conversation_id,
+            user_id,
+            turn_id,
+            actor,
+            data,
+        },
+        started_by: record.started_by,
+    })
+}
+
+fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
+    if matches!(record.row.kind, EventType::Other(_)) {
+        return Ok(EventData::Unknown {});
+    }
+    if is_subject_deleted(record) {
+        return Ok(EventData::DELETED);
+    }
+    let row = &record.row;
+    let data = match row.kind {
+        EventType::AgentCreated | EventType::AgentUpdated => content
+            .snapshots
+            .remove(&row.seq)
+            .map_or(EventData::DELETED, |agent| EventData::Agent { agent }),
+        EventType::AgentDeleted => EventData::AgentDeleted {
+            agent: parse_data::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationDeleted => EventData::ConversationDeleted {
+            conversation: parse_data::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationCreated | EventType::ConversationUpdated => {
+            conversation_data(row, content)
+        }
+        EventType::MessagesSuperseded => superseded_data(row)?,
+        kind => row
+            .turn_id
+            .and_then(|id| content.turns.get(&id))
+            .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
+    };
+    Ok(data)
+}
+
+fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {
+    let SupersededRange { from_seq, to_seq } = parse_data(row)?;
+    Ok(row.turn_id.map_or(EventData::DELETED, |turn_id| {
+        EventData::MessagesSuperseded {
+            from_seq,
+            to_seq,
+            turn_id,
+        }
+    }))
+}
+
+fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
+    let Some(id) = row.conversation_id else {
+        return EventData::DELETED;
+    };
+    let Some(conversation) = content.conversations.get(&id) else {
+        return EventData::DELETED;
+    };
+    let greeting = match row.kind {
+        EventType::ConversationCreated => content.greetings.get(&id).cloned(),
+        _ => None,
+    };
+    EventData::Conversation {
+        conversation: conversation.clone(),
+        greeting,
+    }
+}
+
+fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
+    let EventTurn {
+        row,
+        is_tool_data_omitted,
+    } = turn;
+    let turn = row.turn.clone();
+    let (turn, message): (Turn, Option<Message>) = match kind {
+        EventType::TurnQueued => (turn.as_queued(), None),
+        EventType::TurnStarted => (turn.as_started(), row.user_message()),
+        EventType::TurnCompleted => ended_turn(turn, TurnStatus::Completed),
+        EventType::TurnCancelled => ended_turn(turn, TurnStatus::Cancelled),
+        _ => ended_turn(turn, TurnStatus::Failed),
+    };
+    // Events from before the tool calls do not contain them.
+    let lacks_tool_data = *is_tool_data_omitted && !turn.tool_calls.is_empty();
+    let mut data = EventData::turn(turn, message);
+    if let EventData::Turn { omitted, .. } = &mut data {
+        *omitted |= lacks_tool_data;
+    }
+    data
+}
+
+fn ended_turn(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
+    let message = turn.reply.clone();
+    (turn.as_ended(status), message)
+}
+
+fn parse_data<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
+    let data = row.data.clone().unwrap_or(Value::Null);
+    serde_json::from_value(data).map_err(|error| RepositoryError::Corrupt {
+        what: "events.data".to_owned(),
+        source: error.into(),
+    })
+}
