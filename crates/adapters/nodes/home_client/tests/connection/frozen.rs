@@ -9,15 +9,8 @@ use async_trait::async_trait;
 use domain::{Seq, TenantId};
 use home_client::{FarProcess, HomeBus};
 use ports::{
-<<<<<<< HEAD:crates/adapters/nodes/home_client/tests/connection/frozen.rs
-    EventLog, EventPage, EventQuery, HomeError, LogBounds, LogHead, LoggedChange, RepositoryError,
-||||||| parent of 41abc722 (events: decide in the core what a page shows):crates/adapters/home/tests/connection/frozen.rs
-    EventLog, EventPage, EventQuery, Home as _, HomeError, LogBounds, LogHead, LoggedChange,
+    EventDecision, EventLog, EventPage, EventQuery, HomeError, LogBounds, LogHead, LoggedChange,
     RepositoryError,
-=======
-    EventDecision, EventLog, EventPage, EventQuery, Home as _, HomeError, LogBounds, LogHead,
-    LoggedChange, RepositoryError,
->>>>>>> 41abc722 (events: decide in the core what a page shows):crates/adapters/home/tests/connection/frozen.rs
 };
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
