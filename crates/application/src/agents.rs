@@ -11,7 +11,8 @@ use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal,
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
-use ports::{AgentRepository, DeleteOutcome, Idempotent, PrepareError, RepositoryError};
+use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
+use writes::DeleteOutcome;
 use writes::commands::{CreateAgent, DeleteAgent};
 
 use crate::{

@@ -12,7 +12,8 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{ConversationName, DeleteOutcome, RepositoryError};
+use ports::{ConversationName, RepositoryError};
+use writes::DeleteOutcome;
 use writes::commands::DeleteConversation;
 
 use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};

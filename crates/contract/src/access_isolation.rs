@@ -1,7 +1,8 @@
 //! Isolation of the credentials, idempotency keys and ids of tenants.
 
 use domain::Credential;
-use ports::{BeginTurn, DeleteOutcome, NewProof, TurnEnding};
+use ports::NewProof;
+use writes::{BeginTurn, DeleteOutcome, TurnEnding};
 
 use super::tenant_isolation::Neighbours;
 use crate::{

@@ -1,9 +1,9 @@
 //! `DeleteAgent`: the data that is deleted with an agent, and the data that stays.
 
 use domain::{EventData, EventType, TurnStatus, event_data::Tombstone};
-use ports::{
-    BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, FirstMessages, RecordTurnOutcome,
-    TurnEnding,
+use ports::FirstMessages;
+use writes::{
+    BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding,
 };
 
 use crate::{
@@ -47,7 +47,7 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Store) {
     let conversations = &storage.conversations;
     let inserted = conversations.insert(&tenant, &conversation, &FirstMessages::None, &stamp, None);
     assert_eq!(inserted.await.applied(), None);
-    let target = ports::ConversationTarget::New(conversation);
+    let target = writes::ConversationTarget::New(conversation);
     let turn = fixture::completed_turn(1, &agent, target.clone());
     let recorded = storage.turns.record_completed_turn(turn).await.success();
     assert_eq!(recorded, RecordTurnOutcome::AgentNotFound);

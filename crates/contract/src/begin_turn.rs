@@ -1,7 +1,7 @@
 //! `BeginTurn`: a turn starts, is queued, or is rejected.
 
 use domain::{Conversation, EventType, OpenTurn, Role, Turn, TurnStatus, admission::OnBusy};
-use ports::{BeginOutcome, BeginTurn, ConversationTarget};
+use writes::{BeginOutcome, BeginTurn, ConversationTarget};
 
 use crate::{
     Store, fixture, log, lookup,
@@ -34,7 +34,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!(
-        (started.place.message.seq, started.place.turn_number),
+        (started.messages.message.seq, started.messages.turn_number),
         (1, 0)
     );
     let expected = Turn {
@@ -94,7 +94,7 @@ pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Store) 
     let begin = fixture::begin_turn(7, &agent, target);
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!(
-        (started.place.message.seq, started.place.turn_number),
+        (started.messages.message.seq, started.messages.turn_number),
         (1, 0)
     );
     let types = log::types_of(storage, started.committed).await;
@@ -125,7 +125,7 @@ pub async fn turns_and_messages_continue_the_numbering(storage: &Store) {
     let begin = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!(
-        (started.place.message.seq, started.place.turn_number),
+        (started.messages.message.seq, started.messages.turn_number),
         (3, 1)
     );
 }

@@ -1,6 +1,6 @@
 //! Turns that cannot begin: stale assumptions, missing resources and used keys.
 
-use ports::{BeginOutcome, BeginTurn, ConversationTarget};
+use writes::{BeginOutcome, BeginTurn, ConversationTarget};
 
 use super::begin_turn::{outcome, rejecting, with_key};
 use crate::{

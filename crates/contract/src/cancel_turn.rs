@@ -1,7 +1,7 @@
 //! `CancelTurn`: ending a turn on request.
 
 use domain::{EventType, FinishReason, NodeId, Turn, TurnStatus};
-use ports::{BeginTurn, CancelOutcome, FinishOutcome, Reply, TurnEnding};
+use writes::{BeginTurn, CancelOutcome, FinishOutcome, Reply, TurnEnding};
 
 use crate::{
     Store, fixture, log, lookup,
@@ -184,7 +184,7 @@ pub async fn a_cancellation_promotes_to_the_given_node(storage: &Store) {
     let promoted = promoted.expect("a turn waits");
     assert_eq!(promoted.turn.id, waiting.turn_id);
     assert_eq!(
-        (promoted.place.message.seq, promoted.place.turn_number),
+        (promoted.messages.message.seq, promoted.messages.turn_number),
         (2, 1)
     );
     let turn = lookup::turn(storage, waiting.turn_id).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::idempotency::RETENTION;
-use ports::{ConversationTarget, RecordTurnOutcome};
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use super::record_completed_turn::{outcome, with_key};
 use crate::{Store, fixture, lookup, setup, snapshot::Snapshot};

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use domain::{Event, Seq, TenantId};
-use ports::{Committed, ConversationTarget, EventQuery};
+use ports::EventQuery;
 use tokio::{task::JoinSet, time::sleep};
+use writes::{Committed, ConversationTarget};
 
 use crate::{Store, fixture, log, results::ResultExt as _, setup};
 

@@ -1,8 +1,9 @@
 //! Concurrent creations, updates and deletions of the same resources.
 
 use domain::Seq;
-use ports::{ConversationTarget, FirstMessages, RecordTurnOutcome};
+use ports::FirstMessages;
 use tokio::task::JoinSet;
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use super::concurrency::MANY;
 use crate::{

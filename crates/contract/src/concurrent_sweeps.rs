@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use domain::{EventType, TurnStatus};
-use ports::{
+use tokio::task::JoinSet;
+use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, FinishOutcome, SweepOutcome,
     TurnEnding,
 };
-use tokio::task::JoinSet;
 
 use crate::{
     Store,

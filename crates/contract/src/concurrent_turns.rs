@@ -2,11 +2,12 @@
 //! alone.
 
 use domain::{Agent, Conversation, EventType, TurnStatus};
-use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
-    RecordTurnOutcome, RepositoryError, TurnEnding,
-};
+use ports::RepositoryError;
 use tokio::task::JoinSet;
+use writes::{
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
+    RecordTurnOutcome, TurnEnding,
+};
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 

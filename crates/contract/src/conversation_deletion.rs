@@ -6,9 +6,10 @@ use domain::{
     event_data::Tombstone,
 };
 use ports::{
-    BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
-    MessageQuery, MessageReference, RecordTurnOutcome, TurnEnding, TurnFilter, TurnQuery,
+    ConversationFilter, HistoryQuery, ListingOrder, MessageQuery, MessageReference, TurnFilter,
+    TurnQuery,
 };
+use writes::{BeginOutcome, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding};
 
 use crate::{
     Store, fixture, log, lookup, pages,

@@ -1,11 +1,9 @@
 //! The names by which clients refer to conversations.
 
 use domain::{Conversation, ConversationId};
-use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, RecordTurnOutcome,
-    RepositoryError,
-};
+use ports::{FirstMessages, RepositoryError};
 use tokio::task::JoinSet;
+use writes::{BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome};
 
 use crate::{
     Store, fixture, lookup,
@@ -39,7 +37,7 @@ fn first_use(number: u32) -> BeginTurn {
 
 fn completed(begin: BeginTurn) -> CompletedTurn {
     CompletedTurn {
-        reply: ports::Reply {
+        reply: writes::Reply {
             message_id: begin.reply_id,
             ..fixture::reply(0)
         },

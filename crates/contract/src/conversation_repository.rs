@@ -1,10 +1,9 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage};
-use ports::{
-    BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT,
-};
+use ports::{FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT};
 use serde_json::json;
+use writes::BeginTurn;
 
 use crate::{
     Store, fixture, log, lookup,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{Agent, Conversation, NodeId, Problem, ProblemCode, TurnId, TurnStatus};
-use ports::{BeginTurn, Sweep, SweepOutcome};
+use writes::{BeginTurn, Sweep, SweepOutcome};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 

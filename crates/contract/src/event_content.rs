@@ -5,8 +5,9 @@ use domain::{
     event_data::EventMessage,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };
-use ports::{ConversationTarget, FirstMessages, TurnEnding};
+use ports::FirstMessages;
 use serde_json::json;
+use writes::{ConversationTarget, TurnEnding};
 
 use crate::{Store, fixture, log, lookup, results::IdempotentExt as _, setup};
 

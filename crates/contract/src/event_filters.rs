@@ -1,7 +1,8 @@
 //! `EventLog::page`: filters and visibility.
 
 use domain::{Conversation, EventType, PrincipalId, Seq};
-use ports::{BeginTurn, ConversationTarget, EventQuery, EventVisibility};
+use ports::{EventQuery, EventVisibility};
+use writes::{BeginTurn, ConversationTarget};
 
 use crate::{Store, fixture, log, purging, setup};
 

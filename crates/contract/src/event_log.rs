@@ -1,7 +1,8 @@
 //! `EventLog`: positions, pages, heads and changes.
 
 use domain::{EventType, Seq, event::event_id};
-use ports::{ConversationTarget, EventQuery, LogBounds, LogHead, LoggedChange};
+use ports::{EventQuery, LogBounds, LogHead, LoggedChange};
+use writes::ConversationTarget;
 
 use tokio::task::JoinSet;
 

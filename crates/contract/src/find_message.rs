@@ -1,7 +1,8 @@
 //! `ConversationRepository::find_message`.
 
 use domain::{Conversation, ConversationId, MessageId};
-use ports::{BeginTurn, CompletedTurn, FoundMessage, MessageReference};
+use ports::{FoundMessage, MessageReference};
+use writes::{BeginTurn, CompletedTurn};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 

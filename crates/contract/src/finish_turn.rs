@@ -1,7 +1,7 @@
 //! `FinishTurn`: ending a running turn.
 
 use domain::{EventType, FinishReason, Message, Problem, Role, Turn, TurnStatus, Usage};
-use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, TurnEnding};
+use writes::{BeginTurn, FinishOutcome, FinishTurn, Reply, TurnEnding};
 
 use crate::{
     Store, fixture, log, lookup,

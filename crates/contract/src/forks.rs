@@ -1,7 +1,8 @@
 //! `CreateConversation`: conversations that begin with the messages of another one.
 
 use domain::{Conversation, EventType, ForkOrigin, Message, conversation::excerpt};
-use ports::{Committed, FirstMessages, ForkedMessages, RepositoryError};
+use ports::{FirstMessages, ForkedMessages, RepositoryError};
+use writes::Committed;
 
 use crate::{
     Store, fixture, log, lookup, purging,
@@ -86,8 +87,8 @@ pub async fn a_fork_continues_after_the_copied_messages(storage: &Store) {
     let (created, committed) = fork(storage, 2, &original, &messages[..3], 2).await;
     committed.success();
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&created, 0));
-    let place = setup::start_turn(storage, &begin).await.place;
-    assert_eq!((place.message.seq, place.turn_number), (4, 0));
+    let started = setup::start_turn(storage, &begin).await.messages;
+    assert_eq!((started.message.seq, started.turn_number), (4, 0));
     setup::complete_turn(storage, &begin, 10).await;
     let begin = fixture::begin_turn(11, &agent, fixture::existing(&created, 1));
     setup::start_turn(storage, &fixture::superseding(begin, 2, 1)).await;

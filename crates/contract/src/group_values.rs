@@ -5,8 +5,8 @@ use domain::{
     Agent, Conversation, Credential, LimitOverrides, Seq,
     credential::{Proof, StoredSecret},
 };
-use ports::ConversationTarget;
 use tokio::task::JoinSet;
+use writes::ConversationTarget;
 
 use crate::{Store, agent_listing::capability, fixture, log, lookup, pages, setup};
 

@@ -1,7 +1,8 @@
 //! `ConversationRepository::history`: the history that an engine receives.
 
 use domain::{Conversation, HistoryLimits, HistoryMessage, Message};
-use ports::{FirstMessages, HistoryQuery, TurnEnding};
+use ports::{FirstMessages, HistoryQuery};
+use writes::TurnEnding;
 
 use crate::{Store, fixture, results::ResultExt as _, setup};
 
@@ -213,7 +214,7 @@ pub async fn history_omits_superseded_messages(storage: &Store) {
 /// The message of a failed turn is included once another turn answers it.
 pub async fn history_includes_messages_that_are_answered_again(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
-    let begin = |number, turn_count| ports::BeginTurn {
+    let begin = |number, turn_count| writes::BeginTurn {
         idempotency: Some(fixture::entry("k")),
         ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, turn_count))
     };

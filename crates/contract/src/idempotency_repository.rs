@@ -1,7 +1,8 @@
 //! `IdempotencyRepository`: the records of used keys.
 
 use domain::{IdempotencyEntry, PrincipalId, idempotency::RETENTION};
-use ports::{BeginTurn, FirstMessages};
+use ports::FirstMessages;
+use writes::BeginTurn;
 
 use crate::{Store, fixture, lookup, results::IdempotentExt as _, setup};
 

@@ -1,7 +1,8 @@
 //! Reading a tenant's log in tests.
 
 use domain::{Event, EventType, Seq, TenantId};
-use ports::{Committed, EventPage, EventQuery};
+use ports::{EventPage, EventQuery};
+use writes::Committed;
 
 use crate::{Store, fixture, results::ResultExt as _};
 

@@ -1,8 +1,9 @@
 //! `Maintenance::trim_log`: removes the start of a log, and nothing else.
 
 use domain::{EventType, Seq, TenantId};
-use ports::{ConversationTarget, EventQuery, LogBounds};
+use ports::{EventQuery, LogBounds};
 use tokio::task::JoinSet;
+use writes::ConversationTarget;
 
 use crate::{
     Store, fixture, log,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{EventData, TurnStatus};
-use ports::{BeginTurn, RetentionCutoffs};
+use ports::RetentionCutoffs;
+use writes::BeginTurn;
 
 use crate::{
     Store, fixture, log, lookup,

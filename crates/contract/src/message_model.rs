@@ -1,7 +1,7 @@
 //! A conversation as a list of messages, with what a turn does to it.
 
 use domain::{ConversationId, IdempotencyEntry, MessageId, Role};
-use ports::{AnsweredMessage, BeginTurn, Reply, Supersession, TurnMessages};
+use writes::{AnsweredMessage, BeginTurn, Reply, Supersession, TurnMessages};
 
 use crate::log_client::ShownMessage;
 
@@ -108,14 +108,14 @@ impl Model {
     }
 
     /// Asserts that a turn has the messages that the model expects after its start.
-    pub(crate) fn assert_place(&self, place: &TurnMessages) {
+    pub(crate) fn assert_place(&self, messages: &TurnMessages) {
         let newest = self.messages.last().expect("a message");
         let expected = AnsweredMessage {
             id: newest.id,
             seq: newest.seq,
         };
-        assert_eq!(place.message, expected);
-        assert_eq!(place.reply_seq, self.last_seq + 1);
-        assert_eq!(place.turn_number, self.turn_count - 1);
+        assert_eq!(messages.message, expected);
+        assert_eq!(messages.reply_seq, self.last_seq + 1);
+        assert_eq!(messages.turn_number, self.turn_count - 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Turns that repeat a failed one with its idempotency key, and answer its message.
 
 use domain::{EventData, Fingerprint, TurnStatus};
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnMessages};
+use writes::{BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnMessages};
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
@@ -27,12 +27,12 @@ async fn failed_turn(storage: &Store) -> BeginTurn {
 }
 
 /// Asserts that the turn has stored its own message at this position.
-fn assert_new_message(place: &TurnMessages, begin: &BeginTurn, seq: i64) {
+fn assert_new_message(messages: &TurnMessages, begin: &BeginTurn, seq: i64) {
     assert_eq!(
-        (place.message.id, place.message.seq),
+        (messages.message.id, messages.message.seq),
         (begin.message_id, seq)
     );
-    assert_eq!((place.reply_seq, place.retry_of), (seq + 1, None));
+    assert_eq!((messages.reply_seq, messages.retry_of), (seq + 1, None));
 }
 
 /// A retry stores no message: it answers the message of the failed turn, which then belongs to the
@@ -42,13 +42,13 @@ pub async fn a_retry_answers_the_message_of_the_failed_turn(storage: &Store) {
     let retry = with_key(3, 2);
     let conversation = retry.target.id();
     let started = setup::start_turn(storage, &retry).await;
-    let place = started.place;
+    let messages = started.messages;
     assert_eq!(
-        (place.message.id, place.message.seq),
+        (messages.message.id, messages.message.seq),
         (failed.message_id, 3)
     );
-    assert_eq!((place.reply_seq, place.turn_number), (4, 2));
-    assert_eq!(place.retry_of, Some(failed.turn_id));
+    assert_eq!((messages.reply_seq, messages.turn_number), (4, 2));
+    assert_eq!(messages.retry_of, Some(failed.turn_id));
     match log::events_of(storage, started.committed)
         .await
         .remove(0)
@@ -89,14 +89,17 @@ pub async fn a_completed_retry_answers_the_message_of_the_failed_turn(storage: &
         ..fixture::completed_turn(3, &fixture::agent(1), begin.target.clone())
     };
     let outcome = storage.turns.record_completed_turn(turn).await.success();
-    let RecordTurnOutcome::Recorded { place, .. } = outcome else {
+    let RecordTurnOutcome::Recorded { messages, .. } = outcome else {
         panic!("not recorded: {outcome:?}");
     };
     assert_eq!(
-        (place.message.id, place.message.seq),
+        (messages.message.id, messages.message.seq),
         (failed.message_id, 3)
     );
-    assert_eq!((place.reply_seq, place.retry_of), (4, Some(failed.turn_id)));
+    assert_eq!(
+        (messages.reply_seq, messages.retry_of),
+        (4, Some(failed.turn_id))
+    );
     let messages = lookup::messages(storage, begin.target.id()).await;
     assert_eq!(messages.len(), 4);
     assert_eq!(messages[2].turn_id, Some(begin.turn_id));
@@ -109,12 +112,12 @@ pub async fn a_failed_retry_can_be_repeated(storage: &Store) {
     let mut previous = failed.turn_id;
     for number in 3..=5 {
         let retry = with_key(number, i64::from(number) - 1);
-        let place = setup::start_turn(storage, &retry).await.place;
+        let messages = setup::start_turn(storage, &retry).await.messages;
         assert_eq!(
-            (place.message.id, place.message.seq),
+            (messages.message.id, messages.message.seq),
             (failed.message_id, 3)
         );
-        assert_eq!(place.retry_of, Some(previous));
+        assert_eq!(messages.retry_of, Some(previous));
         setup::fail_turn(storage, &retry).await;
         previous = retry.turn_id;
     }
@@ -134,8 +137,8 @@ pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Store) {
     setup::start_turn(storage, &other).await;
     setup::cancel_turn(storage, &other, None).await;
     let retry = with_key(4, 3);
-    let place = setup::start_turn(storage, &retry).await.place;
-    assert_new_message(&place, &retry, 5);
+    let messages = setup::start_turn(storage, &retry).await.messages;
+    assert_new_message(&messages, &retry, 5);
 }
 
 /// Another command with the released key stores a new message.
@@ -144,8 +147,8 @@ pub async fn another_command_with_a_released_key_stores_a_new_message(storage: &
     let mut begin = with_key(3, 2);
     let entry = begin.idempotency.as_mut().expect("the turn has an entry");
     entry.fingerprint = Fingerprint::of(&"another command");
-    let place = setup::start_turn(storage, &begin).await.place;
-    assert_new_message(&place, &begin, 4);
+    let messages = setup::start_turn(storage, &begin).await.messages;
+    assert_new_message(&messages, &begin, 4);
 }
 
 /// A retry in a new conversation stores a new message.
@@ -157,8 +160,8 @@ pub async fn a_retry_in_another_conversation_stores_a_new_message(storage: &Stor
         is_resumption: true,
         ..with_key(3, 0)
     };
-    let place = setup::start_turn(storage, &retry).await.place;
-    assert_new_message(&place, &retry, 1);
+    let messages = setup::start_turn(storage, &retry).await.messages;
+    assert_new_message(&messages, &retry, 1);
 }
 
 /// A retry that is queued stores a new message when it starts.
@@ -173,7 +176,7 @@ pub async fn a_queued_retry_stores_a_new_message(storage: &Store) {
     setup::queue_turn(storage, &retry).await;
     let (_, promoted) = setup::cancel_turn(storage, &running, Some(running.node)).await;
     let promoted = promoted.expect("the retry waits");
-    assert_new_message(&promoted.place, &retry, 5);
+    assert_new_message(&promoted.messages, &retry, 5);
     let messages = lookup::messages(storage, retry.target.id()).await;
     assert_eq!(messages[4].id, retry.message_id);
 }
@@ -190,8 +193,8 @@ pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Store) {
     setup::start_turn(storage, &begin).await;
     setup::cancel_turn(storage, &begin, None).await;
     let retry = with_key(4, 3);
-    let place = setup::start_turn(storage, &retry).await.place;
-    assert_new_message(&place, &retry, 4);
+    let messages = setup::start_turn(storage, &retry).await.messages;
+    assert_new_message(&messages, &retry, 4);
     assert_eq!(lookup::message_seqs(storage, conversation).await, [1, 4]);
 }
 
@@ -202,12 +205,15 @@ pub async fn a_retry_of_a_superseding_turn_answers_its_message(storage: &Store) 
     setup::start_turn(storage, &failed).await;
     setup::fail_turn(storage, &failed).await;
     let retry = with_key(4, 3);
-    let place = setup::start_turn(storage, &retry).await.place;
+    let messages = setup::start_turn(storage, &retry).await.messages;
     assert_eq!(
-        (place.message.id, place.message.seq),
+        (messages.message.id, messages.message.seq),
         (failed.message_id, 5)
     );
-    assert_eq!((place.reply_seq, place.retry_of), (6, Some(failed.turn_id)));
+    assert_eq!(
+        (messages.reply_seq, messages.retry_of),
+        (6, Some(failed.turn_id))
+    );
     setup::complete_turn(storage, &retry, 4).await;
     let stored = lookup::conversation(storage, retry.target.id()).await;
     assert_eq!(stored.map(|stored| stored.message_count), Some(2));

@@ -1,7 +1,8 @@
 //! `ConversationRepository::messages`: pages in both directions.
 
 use domain::{Agent, Conversation, Message, MessageError, ProblemCode, Role, TurnStatus};
-use ports::{ListingOrder, MessageQuery, Reply};
+use ports::{ListingOrder, MessageQuery};
+use writes::Reply;
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use domain::{EventData, EventType, PrincipalId, Seq, TurnStatus};
-use ports::{CancelOutcome, EventQuery, EventVisibility, FinishOutcome, TurnEnding};
+use ports::{EventQuery, EventVisibility};
+use writes::{CancelOutcome, FinishOutcome, TurnEnding};
 
 use crate::{
     Store,
@@ -226,7 +227,7 @@ pub async fn turns_of_a_higher_level_are_left_to_it(store: &impl SharedStore) {
     store.execute(RAISE_RUNNING).await;
     store.execute(RAISE_QUEUED).await;
     mark_dead_nodes(store).await;
-    let expired = ports::Sweep {
+    let expired = writes::Sweep {
         max_wait: std::time::Duration::ZERO,
         ..sweep()
     };
@@ -236,7 +237,7 @@ pub async fn turns_of_a_higher_level_are_left_to_it(store: &impl SharedStore) {
         assert_eq!(tenants.success(), []);
         assert_eq!(
             run_sweep(store, &pass).await,
-            ports::SweepOutcome::default()
+            writes::SweepOutcome::default()
         );
     }
     assert_eq!(store.recovery.queued().await.success(), []);

@@ -1,7 +1,8 @@
 //! The open turns of a conversation, and the position of its latest activity.
 
 use domain::{ConversationId, OpenTurn, Seq, TurnStatus};
-use ports::{BeginTurn, ConversationFilter};
+use ports::ConversationFilter;
+use writes::BeginTurn;
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 

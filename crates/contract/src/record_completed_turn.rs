@@ -1,7 +1,7 @@
 //! `CompletedTurn`: a whole turn in one write.
 
 use domain::{Conversation, EventType, Turn, TurnStatus};
-use ports::{CompletedTurn, ConversationTarget, RecordTurnOutcome};
+use writes::{CompletedTurn, ConversationTarget, RecordTurnOutcome};
 
 use crate::{
     Store, fixture, log, lookup,
@@ -28,13 +28,16 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
     turn.finished_at = fixture::at(99);
-    let RecordTurnOutcome::Recorded { place, .. } = outcome(storage, &turn).await else {
+    let RecordTurnOutcome::Recorded { messages, .. } = outcome(storage, &turn).await else {
         panic!("not recorded");
     };
-    let messages = lookup::messages(storage, conversation.id).await;
-    assert_eq!(messages.len(), 2);
-    assert_eq!((place.message.seq, place.reply_seq), (messages[0].seq, 2));
-    let as_asked = turn.turn(&place);
+    let stored = lookup::messages(storage, conversation.id).await;
+    assert_eq!(stored.len(), 2);
+    assert_eq!(
+        (messages.message.seq, messages.reply_seq),
+        (stored[0].seq, 2)
+    );
+    let as_asked = turn.turn(&messages);
     let excerpt = turn.reply.content.clone();
     let turn = Turn {
         id: fixture::turn_id(7),
@@ -45,7 +48,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
         input: turn.begin.input,
         client_message_id: None,
         retry_of: None,
-        reply: Some(messages[1].clone()),
+        reply: Some(stored[1].clone()),
         engine: Some(turn.reply.engine),
         degraded: false,
         finish_reason: Some(turn.reply.finish_reason),

@@ -1,10 +1,10 @@
 //! Idempotency keys that failed turns release, and their reuse.
 
 use domain::{Fingerprint, IdempotencyEntry, IdempotencyRecord, Problem, idempotency::RETENTION};
-use ports::{
+use tokio::task::JoinSet;
+use writes::{
     BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnEnding,
 };
-use tokio::task::JoinSet;
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup, snapshot::Snapshot};
 

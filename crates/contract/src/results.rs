@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use domain::IdempotencyRecord;
-use ports::{Committed, DeleteOutcome, Idempotent, RepositoryError};
+use ports::{Idempotent, RepositoryError};
+use writes::{Committed, DeleteOutcome};
 
 /// A result that must be successful.
 pub(crate) trait ResultExt<T> {

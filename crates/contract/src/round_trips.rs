@@ -3,7 +3,8 @@
 use domain::{
     Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, Timestamp,
 };
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, FirstMessages};
+use ports::FirstMessages;
+use writes::{BeginTurn, CompletedTurn, ConversationTarget};
 
 use crate::{Store, fixture, log, lookup, results::IdempotentExt as _, setup};
 

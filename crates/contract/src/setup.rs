@@ -2,9 +2,10 @@
 //! fixture's.
 
 use domain::{Agent, Conversation, Credential, NodeId, SigningKey, TenantId, Timestamp};
-use ports::{
+use ports::FirstMessages;
+use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, FinishOutcome, FinishTurn,
-    FirstMessages, PromotedTurn, RecordTurnOutcome, TurnEnding, TurnMessages,
+    PromotedTurn, RecordTurnOutcome, TurnEnding, TurnMessages,
 };
 
 use crate::{
@@ -141,13 +142,19 @@ pub(crate) async fn record_turn(storage: &Store, turn: CompletedTurn) -> Committ
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) committed: Committed,
-    pub(crate) place: TurnMessages,
+    pub(crate) messages: TurnMessages,
 }
 
 /// Begins a turn that must start at once.
 pub(crate) async fn start_turn(storage: &Store, begin: &BeginTurn) -> Started {
     match storage.turns.begin_turn(begin.clone()).await.success() {
-        BeginOutcome::Started { committed, place } => Started { committed, place },
+        BeginOutcome::Started {
+            committed,
+            messages,
+        } => Started {
+            committed,
+            messages,
+        },
         other => panic!("not started: {other:?}"),
     }
 }

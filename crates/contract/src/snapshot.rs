@@ -1,7 +1,7 @@
 //! Assertions that a rejected write wrote nothing.
 
 use domain::{Conversation, ConversationContext, Seq};
-use ports::BeginTurn;
+use writes::BeginTurn;
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _};
 

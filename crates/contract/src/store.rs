@@ -7,12 +7,14 @@ use domain::{
     IdempotencyEntry, NodeId, Problem, Stamp, TenantId, Timestamp, TurnId,
 };
 use ports::{
-    AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
-    ConversationRepository, CredentialRepository, DeleteOutcome, EventPage, EventQuery,
-    FinishOutcome, FinishTurn, FirstMessages, Idempotent, RecordTurnOutcome, Reply,
-    RepositoryError, Storage, Sweep, SweepOutcome, TurnRecovery, TurnRepository,
+    AgentRepository, ConversationRepository, CredentialRepository, EventPage, EventQuery,
+    FirstMessages, Idempotent, RepositoryError, Storage, TurnRecovery, TurnRepository,
 };
 use tokio_util::task::TaskTracker;
+use writes::{
+    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, DeleteOutcome, FinishOutcome,
+    FinishTurn, RecordTurnOutcome, Reply, Sweep, SweepOutcome,
+};
 use writes::{
     ShownEvents, WriteTimeouts, Writes,
     commands::{

@@ -1,7 +1,7 @@
 //! Turns that supersede the newest messages of their conversation.
 
 use domain::{Agent, Conversation, EventData, EventType, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, TurnMessages};
+use writes::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, TurnMessages};
 
 use crate::{
     Store, fixture, log, lookup,
@@ -45,7 +45,13 @@ async fn start(storage: &Store, begin: &BeginTurn, start: Start) -> Started {
         finished_at: begin.stamp.time,
     };
     match storage.turns.record_completed_turn(turn).await.success() {
-        RecordTurnOutcome::Recorded { committed, place } => Started { committed, place },
+        RecordTurnOutcome::Recorded {
+            committed,
+            messages,
+        } => Started {
+            committed,
+            messages,
+        },
         other => panic!("not recorded: {other:?}"),
     }
 }
@@ -65,7 +71,7 @@ pub async fn a_turn_supersedes_messages_from_a_position(storage: &Store) {
             reply_seq,
             turn_number,
             retry_of,
-        } = start(storage, &begin, how).await.place;
+        } = start(storage, &begin, how).await.messages;
         assert_eq!((message.id, message.seq), (begin.message_id, 7));
         assert_eq!((reply_seq, turn_number, retry_of), (8, 3, None));
         if how == Start::Begun {
@@ -179,9 +185,15 @@ pub async fn a_turn_can_answer_a_stored_message_again(storage: &Store) {
             turn_id: fixture::turn_id(100 + how as u32),
             ..fixture::answering_again(begin, &question, 3)
         };
-        let Started { committed, place } = start(storage, &begin, how).await;
-        assert_eq!((place.message.id, place.message.seq), (question.id, 3));
-        assert_eq!((place.reply_seq, place.retry_of), (7, None));
+        let Started {
+            committed,
+            messages,
+        } = start(storage, &begin, how).await;
+        assert_eq!(
+            (messages.message.id, messages.message.seq),
+            (question.id, 3)
+        );
+        assert_eq!((messages.reply_seq, messages.retry_of), (7, None));
         match &log::events_of(storage, committed).await[1].data {
             EventData::Turn { turn, message, .. } => {
                 assert_eq!((turn.id, message), (begin.turn_id, &None));

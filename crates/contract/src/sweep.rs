@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{EventType, ProblemCode, TurnStatus};
-use ports::{BeginTurn, ConversationTarget, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
+use writes::{BeginTurn, ConversationTarget, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
     Store,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{EventType, TenantId, TurnStatus};
-use ports::{BeginTurn, ConversationTarget, TurnEnding};
+use writes::{BeginTurn, ConversationTarget, TurnEnding};
 
 use crate::{
     Store,

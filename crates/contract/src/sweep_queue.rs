@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use domain::{EventType, ProblemCode, Turn, TurnStatus};
-use ports::{BeginTurn, Sweep, SweepOutcome, TurnEnding};
+use writes::{BeginTurn, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
     Store,
@@ -33,8 +33,11 @@ pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Store) {
     assert_eq!(starts.tenant, fixture::tenant());
     assert_eq!(starts.principal, begin.stamp.actor);
     assert_eq!(starts.user_id, queue.conversation.user_id);
-    assert_eq!(starts.place.message.id, begin.message_id);
-    assert_eq!((starts.place.message.seq, starts.place.turn_number), (2, 1));
+    assert_eq!(starts.messages.message.id, begin.message_id);
+    assert_eq!(
+        (starts.messages.message.seq, starts.messages.turn_number),
+        (2, 1)
+    );
     let stored = lookup::turn(storage, begin.turn_id).await;
     let stored = stored.expect("the turn exists");
     assert_eq!(starts.turn, stored);

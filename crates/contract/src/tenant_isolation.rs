@@ -3,10 +3,12 @@
 
 use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
-    AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
-    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, FirstMessages,
-    HistoryQuery, ListingOrder, LogBounds, MessageQuery, MessageReference, RecordTurnOutcome,
-    TurnEnding, TurnFilter, TurnQuery,
+    AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, FirstMessages, HistoryQuery,
+    ListingOrder, LogBounds, MessageQuery, MessageReference, TurnFilter, TurnQuery,
+};
+use writes::{
+    BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, DeleteOutcome, FinishOutcome,
+    RecordTurnOutcome, TurnEnding,
 };
 
 use crate::{

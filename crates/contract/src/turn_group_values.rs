@@ -1,7 +1,7 @@
 //! Turns and messages that are written at the same time: each has its own values afterwards.
 
 use domain::{Conversation, ToolCall, TurnStatus, Usage, conversation::excerpt};
-use ports::{BeginTurn, Reply, TurnEnding};
+use writes::{BeginTurn, Reply, TurnEnding};
 
 use crate::{
     Store, fixture,

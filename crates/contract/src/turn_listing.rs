@@ -1,7 +1,8 @@
 //! `TurnRepository::list`.
 
 use domain::{ConversationId, Listed, Turn, TurnId, TurnStatus};
-use ports::{BeginTurn, ListingOrder, TurnEnding, TurnFilter, TurnQuery};
+use ports::{ListingOrder, TurnFilter, TurnQuery};
+use writes::{BeginTurn, TurnEnding};
 
 use crate::{Store, fixture, log, lookup, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
 

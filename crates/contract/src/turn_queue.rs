@@ -1,7 +1,7 @@
 //! Promotion: the end of a running turn starts the first queued one, in the same transaction.
 
 use domain::{Agent, Conversation, EventType, Message, Role, TurnStatus};
-use ports::{BeginTurn, FinishTurn, PromotedTurn, TurnEnding};
+use writes::{BeginTurn, FinishTurn, PromotedTurn, TurnEnding};
 
 use crate::{
     Store, fixture, log, lookup,
@@ -24,7 +24,7 @@ async fn queue(storage: &Store, waiting: u32) -> (Agent, Conversation, BeginTurn
 }
 
 fn completed(begin: &BeginTurn) -> FinishTurn {
-    let reply = ports::Reply {
+    let reply = writes::Reply {
         message_id: domain::MessageId::new(begin.turn_id.uuid()),
         ..fixture::reply(0)
     };
@@ -48,7 +48,7 @@ pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Store) {
     assert_eq!(promoted.principal, fixture::principal());
     assert_eq!(promoted.user_id, conversation.user_id);
     assert_eq!(
-        (promoted.place.message.seq, promoted.place.turn_number),
+        (promoted.messages.message.seq, promoted.messages.turn_number),
         (3, 1)
     );
     assert_eq!(promoted.turn.id, waits[0].turn_id);
@@ -73,7 +73,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         id: waits[0].message_id,
         conversation_id: conversation.id,
         turn_id: Some(waits[0].turn_id),
-        seq: promoted.place.message.seq,
+        seq: promoted.messages.message.seq,
         role: Role::User,
         content: waits[0].input.clone(),
         created_at: messages[2].created_at,
@@ -103,8 +103,8 @@ pub async fn queued_turns_are_promoted_in_order_of_arrival(storage: &Store) {
     for (position, number) in (1..).zip(arrivals) {
         let promoted = promoted_by(storage, completed(&running)).await;
         assert_eq!(promoted.turn.id, fixture::turn_id(number));
-        assert_eq!(promoted.place.turn_number, position);
-        assert_eq!(promoted.place.message.seq, 2 * position + 1);
+        assert_eq!(promoted.messages.turn_number, position);
+        assert_eq!(promoted.messages.message.seq, 2 * position + 1);
         running = begin(number);
     }
     let (_, none) = setup::finish_turn(storage, completed(&running)).await;
@@ -123,7 +123,7 @@ pub async fn a_promoted_turn_is_ended_by_its_node(storage: &Store) {
         ..completed(&waits[0])
     };
     let result = storage.turns.finish_turn(elsewhere).await.success();
-    assert_eq!(result, ports::FinishOutcome::NotOwned);
+    assert_eq!(result, writes::FinishOutcome::NotOwned);
     setup::finish_turn(storage, completed(&waits[0])).await;
     let turn = lookup::turn(storage, promoted.turn.id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Completed));
@@ -142,7 +142,7 @@ pub async fn turns_queued_by_another_node_are_promoted(storage: &Store) {
     setup::queue_turn(storage, &waiting).await;
     promoted_by(storage, completed(&running)).await;
     let finished = storage.turns.finish_turn(completed(&waiting)).await;
-    assert_eq!(finished.success(), ports::FinishOutcome::NotOwned);
+    assert_eq!(finished.success(), writes::FinishOutcome::NotOwned);
     let by_runner = FinishTurn {
         node: running.node,
         ..completed(&waiting)
@@ -161,7 +161,7 @@ pub async fn a_failed_turn_promotes_the_next_one(storage: &Store) {
     let promoted = promoted.expect("a turn waits");
     assert_eq!(promoted.turn.id, waits[0].turn_id);
     // The failed turn has a user's message, and no reply.
-    assert_eq!(promoted.place.message.seq, 2);
+    assert_eq!(promoted.messages.message.seq, 2);
 }
 
 /// With `promote: false`, as a draining node sets it, queued turns stay queued.

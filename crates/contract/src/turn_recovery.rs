@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use domain::{NodeId, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, ConversationTarget, TurnAddress, TurnEnding};
+use ports::TurnAddress;
+use writes::{BeginOutcome, BeginTurn, ConversationTarget, TurnEnding};
 
 use super::sweep_candidates::started_of;
 use crate::{

@@ -12,11 +12,13 @@ use async_trait::async_trait;
 use domain::TenantId;
 use futures::future::BoxFuture;
 use ports::{
-    CancelOutcome, ConditionalRows, ConversationTarget, Decision, DeleteOutcome, Facts, FactsQuery,
-    FinishOutcome, FirstMessages, Idempotent, Lane, RecordTurnOutcome, RepositoryError, Transacted,
-    TurnEnding, WriteError, WriteStore, write_store::Heads,
+    ConditionalRows, Decision, Facts, FactsQuery, FirstMessages, Idempotent, Lane, RepositoryError,
+    Transacted, WriteError, WriteStore, write_store::Heads,
 };
 use tokio_util::task::TaskTracker;
+use writes::{
+    CancelOutcome, ConversationTarget, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding,
+};
 use writes::{
     Command, WriteTimeouts, Writes,
     commands::{
@@ -188,7 +190,7 @@ async fn with_waiting_turn(
     storage: &Store,
     agent: &domain::Agent,
     number: u32,
-) -> ports::BeginTurn {
+) -> writes::BeginTurn {
     let conversation = setup::conversation(storage, number + 10, agent).await;
     let target = fixture::existing(&conversation, 0);
     let running = fixture::begin_turn(number * 10, agent, target.clone());

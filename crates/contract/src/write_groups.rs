@@ -1,8 +1,9 @@
 //! Outcomes of writes that share one transaction.
 
 use domain::EventType;
-use ports::{ConversationTarget, RecordTurnOutcome, RepositoryError};
+use ports::RepositoryError;
 use tokio::task::JoinSet;
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use super::concurrent_turns::count_of;
 use crate::{Store, fixture, lookup, setup};

@@ -54,7 +54,7 @@ pub use event_log::{
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
-pub use idempotent::{Committed, DeleteOutcome, Idempotent};
+pub use idempotent::Idempotent;
 pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::{
     FarNodeReport, LiveNode, LiveNodes, Membership, NodeInFarRegion, NodeProcess, NodeRepository,
@@ -73,12 +73,8 @@ pub use tool_provider::{
     AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolArguments, ToolDefinition,
     ToolError, ToolProvider,
 };
-pub use turn_recovery::{Sweep, SweepOutcome, TurnAddress, TurnRecovery};
-pub use turn_repository::{
-    AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
-    FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession,
-    TurnEnding, TurnFilter, TurnMessages, TurnQuery, TurnRepository,
-};
+pub use turn_recovery::{TurnAddress, TurnRecovery};
+pub use turn_repository::{FoundTurn, TurnFilter, TurnQuery, TurnRepository};
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,
     WriteError, WriteStore,

@@ -5,16 +5,8 @@ use domain::{AsOf, ConversationId, Listed, Page, TenantId, Turn, TurnId};
 
 use crate::RepositoryError;
 
-mod as_turn;
-mod begin;
-mod end;
 mod query;
 
-pub use begin::{
-    AnsweredMessage, BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome,
-    Reply, Supersession, TurnMessages,
-};
-pub use end::{CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
 pub use query::{FoundTurn, TurnFilter, TurnQuery};
 
 /// Reading turns in a store.

@@ -5,19 +5,35 @@
 //! Decisions are pure functions, so they are tested without a store. A store reads the facts, checks
 //! the conditions and writes the rows (see [`ports::WriteStore`]).
 
+// The values of the contract's tests. They name this crate, which the contract uses, by its name.
+#[cfg(test)]
+extern crate self as writes;
+#[cfg(test)]
+#[path = "../../contract/src/fixture/mod.rs"]
+pub mod fixture;
+
 mod batch;
 mod command;
 pub mod commands;
 mod event_page;
 mod event_rows;
+mod handle;
 mod known_facts;
+mod outcome;
 mod planner;
 mod queued;
 mod selection;
+mod turns;
 mod writer;
-mod writes;
 
 pub use command::{Command, Part, Planned, Scope};
+pub use commands::{Sweep, SweepOutcome};
 pub use event_page::ShownEvents;
+pub use handle::{WriteTimeouts, Writes};
+pub use outcome::{Committed, DeleteOutcome};
 pub use planner::Planner;
-pub use writes::{WriteTimeouts, Writes};
+pub use turns::{
+    AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
+    FinishOutcome, FinishTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession, TurnEnding,
+    TurnMessages,
+};

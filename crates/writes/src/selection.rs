@@ -44,8 +44,9 @@ pub(crate) fn next_batch(queue: &mut VecDeque<Arc<dyn AnyQueued>>) -> Vec<Arc<dy
 
 #[cfg(test)]
 mod tests {
-    use contract::fixture;
-    use ports::{BeginTurn, ConversationTarget, FirstMessages, ForkedMessages};
+    use crate::fixture;
+    use crate::{BeginTurn, ConversationTarget};
+    use ports::{FirstMessages, ForkedMessages};
 
     use super::*;
     use crate::{

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     batch::Batch,
+    handle::{WriteTimeouts, unavailable},
     known_facts::KnownFacts,
     queued::AnyQueued,
     selection::next_batch,
-    writes::{WriteTimeouts, unavailable},
 };
 
 /// Commits one batch after another.

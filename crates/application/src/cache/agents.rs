@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
-use ports::{
-    AgentQuery, AgentRepository, Clock, Committed, DeleteOutcome, Idempotent, RepositoryError,
-};
+use ports::{AgentQuery, AgentRepository, Clock, Idempotent, RepositoryError};
 use writes::commands::{CreateAgent, DeleteAgent, UpdateAgent};
+use writes::{Committed, DeleteOutcome};
 
 use super::{CachedCommand, Caches};
 

@@ -8,10 +8,10 @@ use domain::{
     Seq, TenantId,
 };
 use ports::{
-    Clock, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
-    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
-    RepositoryError,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
+    FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
+use writes::DeleteOutcome;
 use writes::commands::{CreateConversation, DeleteConversation, UpdateConversation};
 
 use super::{CachedCommand, Caches};

@@ -11,8 +11,9 @@ use std::{
 
 use domain::{Seq, TenantId};
 use parking_lot::RwLock;
-use ports::{Committed, EventBus, Signal};
+use ports::{EventBus, Signal};
 use tokio::sync::Notify;
+use writes::Committed;
 
 use super::TRUSTED_FOR;
 

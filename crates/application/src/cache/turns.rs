@@ -5,12 +5,12 @@ use std::sync::Arc;
 use domain::{
     AgentId, ConversationContext, ConversationId, MessageId, SentMessage, TenantId, TurnId,
 };
-use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationName,
-    ConversationTarget, FinishOutcome, FinishTurn, RecordTurnOutcome, RepositoryError, Sweep,
-    TurnEnding,
-};
+use ports::{ConversationName, RepositoryError};
 use writes::commands::{CancelTurn, FailQueuedTurn};
+use writes::{
+    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
+    FinishOutcome, FinishTurn, RecordTurnOutcome, Sweep, TurnEnding,
+};
 
 use super::{CachedCommand, Caches};
 
@@ -130,10 +130,13 @@ impl CachedCommand for CompletedTurn {
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
         match outcome {
-            Ok(RecordTurnOutcome::Recorded { committed, place }) => {
-                let context = turn.context_with(place.message.id);
+            Ok(RecordTurnOutcome::Recorded {
+                committed,
+                messages,
+            }) => {
+                let context = turn.context_with(messages.message.id);
                 let context = context.map(|context| ConversationContext {
-                    last_message_seq: place.reply_seq,
+                    last_message_seq: messages.reply_seq,
                     turn_count: context.turn_count + 1,
                     ..context
                 });
@@ -163,11 +166,14 @@ impl CachedCommand for BeginTurn {
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
         match outcome {
-            Ok(BeginOutcome::Started { committed, place }) => {
-                let context = turn.context_with(place.message.id);
+            Ok(BeginOutcome::Started {
+                committed,
+                messages,
+            }) => {
+                let context = turn.context_with(messages.message.id);
                 let context = context.map(|context| ConversationContext {
-                    last_message_seq: place.reply_seq - 1,
-                    turn_count: place.turn_number + 1,
+                    last_message_seq: messages.reply_seq - 1,
+                    turn_count: messages.turn_number + 1,
                     running_turn: Some(turn.turn),
                     ..context
                 });

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Weak};
 
 use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
-use ports::{CompletedTurn, Reply, TurnMessages, TurnRepository};
+use ports::TurnRepository;
 use tokio_util::sync::DropGuard;
+use writes::{CompletedTurn, Reply, TurnMessages};
 
 use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
 use crate::{
@@ -38,7 +39,7 @@ pub(super) struct InlineTurn {
     pub(super) attempt: Arc<ChatAttempt>,
     pub(super) target: Arc<ChatTarget>,
     pub(super) node: NodeId,
-    pub(super) place: TurnMessages,
+    pub(super) messages: TurnMessages,
     pub(super) completed: CompletedChat,
     pub(super) tool_calls: Vec<ToolCall>,
     pub(super) turns: Arc<dyn TurnRepository>,
@@ -155,14 +156,14 @@ impl InlineTurn {
             reply: Reply::from_chat_reply(self.completed.reply, self.tool_calls),
             finished_at,
         };
-        completed.turn(&self.place)
+        completed.turn(&self.messages)
     }
 
     fn into_waiter(self) -> TurnWaiter {
         let live = LiveTurn::new(self.attempt.turn_subject(&self.target), Weak::new());
         let started = self
             .attempt
-            .turn_started(&self.target, self.place.message.id);
+            .turn_started(&self.target, self.messages.message.id);
         live.mark_started(started);
         let text = self.completed.reply.message.clone();
         live.progress().reply = PartialReply::restored(text, self.tool_calls);

@@ -6,7 +6,8 @@ use domain::{
     ConversationContext, ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, NodeId,
     Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
-use ports::{BeginTurn, ModelRequest};
+use ports::ModelRequest;
+use writes::BeginTurn;
 
 use super::{command::ChatCommand, target::ChatTarget};
 use crate::live_turns::TurnSubject;

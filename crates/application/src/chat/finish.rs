@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{Problem, Stamp, Timestamp};
-use ports::{Committed, FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
+use ports::RepositoryError;
+use writes::{Committed, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
 
 use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
 use crate::{

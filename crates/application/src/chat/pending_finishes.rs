@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use domain::ToolCall;
-use ports::TurnEnding;
 use serde_json::Value;
+use writes::TurnEnding;
 
 /// The maximum number of finished turns that wait for the store; beyond it no message is accepted.
 const MAX_PENDING: usize = 1_000;
@@ -84,8 +84,8 @@ fn bytes_of_value(value: &Value) -> usize {
 mod tests {
     use contract::fixture;
     use domain::{Problem, ProblemCode};
-    use ports::Reply;
     use serde_json::json;
+    use writes::Reply;
 
     use super::*;
 

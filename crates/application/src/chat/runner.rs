@@ -9,7 +9,8 @@ use std::{
 };
 
 use domain::{Agent, MessageId, NodeId, Problem, ProblemCode};
-use ports::{AgentRepository, PromotedTurn};
+use ports::AgentRepository;
+use writes::PromotedTurn;
 
 use super::{
     ChatContext,

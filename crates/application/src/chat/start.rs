@@ -6,10 +6,9 @@ use std::{
 };
 
 use domain::{Problem, ProblemCode};
-use ports::{
-    CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, Reply, RepositoryError,
-};
+use ports::{Idempotent, RepositoryError};
 use tokio::time::timeout;
+use writes::{CompletedTurn, ConversationTarget, RecordTurnOutcome, Reply};
 
 use super::{
     ChatContext,
@@ -166,22 +165,23 @@ impl TurnStarter {
         };
         let store_start = Instant::now();
         let decided = match ports.writes.write(completed).await {
-            Ok(RecordTurnOutcome::Recorded { place, committed }) => {
-                Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
-                    attempt: Arc::clone(attempt),
-                    target,
-                    node,
-                    place,
-                    completed: CompletedChat {
-                        reply: chat_reply,
-                        position: Some(committed.last),
-                        store: store_start.elapsed(),
-                        engine: engine_time,
-                    },
-                    tool_calls,
-                    turns: Arc::clone(&ports.turns),
-                }))
-            }
+            Ok(RecordTurnOutcome::Recorded {
+                messages,
+                committed,
+            }) => Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
+                attempt: Arc::clone(attempt),
+                target,
+                node,
+                messages,
+                completed: CompletedChat {
+                    reply: chat_reply,
+                    position: Some(committed.last),
+                    store: store_start.elapsed(),
+                    engine: engine_time,
+                },
+                tool_calls,
+                turns: Arc::clone(&ports.turns),
+            })),
             Ok(RecordTurnOutcome::Replayed(record)) => Idempotent::Replayed(record),
             Ok(RecordTurnOutcome::Busy) => return Ok(AttemptState::starting(target)),
             Ok(RecordTurnOutcome::AgentNotFound) => return Err(ChatError::AgentNotFound),

@@ -6,10 +6,8 @@ use domain::{
     Agent, AgentId, Conversation, ConversationContext, ConversationId, FaultCode, InputFault,
     Message, MessageId, Principal, Role,
 };
-use ports::{
-    AnsweredMessage, ConversationName, ConversationTarget, FoundMessage, MessageReference,
-    Supersession,
-};
+use ports::{ConversationName, FoundMessage, MessageReference};
+use writes::{AnsweredMessage, ConversationTarget, Supersession};
 
 use super::{
     attempt::ChatAttempt,

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Instant};
 
 use domain::Problem;
-use ports::{BeginOutcome, Idempotent, ModelRequest, RepositoryError};
+use ports::{Idempotent, ModelRequest, RepositoryError};
+use writes::BeginOutcome;
 
 use super::{
     ChatContext,
@@ -46,17 +47,17 @@ impl TurnStart {
         };
         let begin = attempt.begin_turn(&target, node);
         match context.ports.writes.write(begin).await {
-            Ok(BeginOutcome::Started { place, .. }) => {
+            Ok(BeginOutcome::Started { messages, .. }) => {
                 let started = started(false);
                 runner.run(TurnTask {
                     ownership: runner.take_ownership(Arc::clone(&live), node),
-                    started: attempt.turn_started(&target, place.message.id),
+                    started: attempt.turn_started(&target, messages.message.id),
                     request: ModelRequest {
-                        turn_number: place.turn_number,
+                        turn_number: messages.turn_number,
                         ..attempt.reply_request(&target)
                     },
                     failure,
-                    place,
+                    messages,
                     has_cached_history: target.superseded.is_none(),
                     store_time: store_start.elapsed(),
                 });

@@ -11,10 +11,8 @@ use domain::{
     Agent, ConversationId, HistoryMessage, MessageId, Problem, ProblemCode, Role, TurnStarted,
 };
 use futures::FutureExt;
-use ports::{
-    Committed, FinishOutcome, HistoryQuery, ModelRequest, PromotedTurn, Reply, RepositoryError,
-    TurnEnding, TurnMessages,
-};
+use ports::{HistoryQuery, ModelRequest, RepositoryError};
+use writes::{Committed, FinishOutcome, PromotedTurn, Reply, TurnEnding, TurnMessages};
 
 use super::{
     ChatContext,
@@ -34,7 +32,7 @@ pub(super) struct TurnTask {
     pub(super) request: ModelRequest,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
-    pub(super) place: TurnMessages,
+    pub(super) messages: TurnMessages,
     /// True if the history for the turn may be cached; one that contains superseded messages is not
     /// used.
     pub(super) has_cached_history: bool,
@@ -63,18 +61,18 @@ impl TurnTask {
             started: TurnStarted {
                 turn_id: turn.id,
                 conversation_id: Some(turn.conversation_id),
-                message_id: promoted.place.message.id,
+                message_id: promoted.messages.message.id,
                 reply_id,
                 agent_id: turn.agent_id,
                 agent_version: turn.agent_version.unwrap_or(agent.version),
             },
             request: ModelRequest {
-                turn_number: promoted.place.turn_number,
+                turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, turn.input)
             },
             failure: None,
-            place: promoted.place,
+            messages: promoted.messages,
             has_cached_history: true,
             store_time: Duration::ZERO,
         }
@@ -130,15 +128,18 @@ impl RunningTask<'_> {
 
     /// Returns the messages before the user's message, from the cache if possible.
     async fn history(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        let TurnTask { request, place, .. } = &*self.task;
+        let TurnTask {
+            request, messages, ..
+        } = &*self.task;
         let query = HistoryQuery {
-            before: place.message.seq,
+            before: messages.message.seq,
             limits: request.agent.config.history.clone().unwrap_or_default(),
         };
         let (tenant, conversation) = (&request.tenant, self.conversation());
         let histories = &self.context.histories;
         if self.task.has_cached_history
-            && let Some(history) = histories.take(tenant, conversation, place.turn_number, &query)
+            && let Some(history) =
+                histories.take(tenant, conversation, messages.turn_number, &query)
         {
             return Ok(history);
         }
@@ -174,22 +175,24 @@ impl RunningTask<'_> {
     /// Caches the history for the next turn.
     fn cache_history(&mut self, reply: &str) {
         let conversation = self.conversation();
-        let TurnTask { request, place, .. } = &mut *self.task;
-        let mut messages = Arc::unwrap_or_clone(mem::take(&mut request.history));
-        let message = (place.message.seq, Role::User, &*request.message);
-        let reply = (place.reply_seq, Role::Agent, reply);
-        messages.extend([message, reply].map(|(seq, role, content)| HistoryMessage {
+        let TurnTask {
+            request, messages, ..
+        } = &mut *self.task;
+        let mut history = Arc::unwrap_or_clone(mem::take(&mut request.history));
+        let message = (messages.message.seq, Role::User, &*request.message);
+        let reply = (messages.reply_seq, Role::Agent, reply);
+        history.extend([message, reply].map(|(seq, role, content)| HistoryMessage {
             seq,
             role,
             content: content.into(),
         }));
         let query = HistoryQuery {
-            before: place.reply_seq + 1,
+            before: messages.reply_seq + 1,
             limits: request.agent.config.history.clone().unwrap_or_default(),
         };
         let histories = &self.context.histories;
-        let next_turn = place.turn_number + 1;
-        histories.keep(&request.tenant, conversation, next_turn, query, messages);
+        let next_turn = messages.turn_number + 1;
+        histories.keep(&request.tenant, conversation, next_turn, query, history);
     }
 
     async fn fail(&self, code: ProblemCode) -> FinishedTurn {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use domain::{ConversationId, FinishReason, MessageId, Problem, ProblemCode, Usage};
 use parking_lot::Mutex;
-use ports::{ModelRequest, Reply, ReplyError};
+use ports::{ModelRequest, ReplyError};
+use writes::Reply;
 
 use tokio::time::timeout;
 

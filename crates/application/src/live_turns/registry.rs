@@ -9,7 +9,8 @@ use domain::{
     AgentId, ConversationId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
 };
 use parking_lot::Mutex;
-use ports::{FoundTurn, PromotedTurn};
+use ports::FoundTurn;
+use writes::PromotedTurn;
 
 use super::{
     live_turn::LiveTurn, local_turn_starts::LocalTurnStarts, progress::TurnOutcome,

@@ -3,9 +3,10 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{Problem, ProblemCode, Stamp, TurnId};
-use ports::{FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery};
+use ports::{RepositoryError, TurnAddress, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 use writes::commands::FailQueuedTurn;
+use writes::{FinishOutcome, FinishTurn, TurnEnding};
 
 use crate::{
     background::round,

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::TenantId;
-use ports::{RepositoryError, Sweep, TurnRecovery};
+use ports::{RepositoryError, TurnRecovery};
 use tokio_util::sync::CancellationToken;
+use writes::Sweep;
 
 use crate::{
     background::{every, round},

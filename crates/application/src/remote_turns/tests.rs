@@ -2,7 +2,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use domain::{ConversationId, NodeId, Seq, TurnId, TurnStatus};
 use futures::{FutureExt as _, StreamExt as _, stream::BoxStream};
-use ports::{Committed, EventBus, ReplyPart, Signal};
+use ports::{EventBus, ReplyPart, Signal};
 use single_node::LocalBus;
 use tokio::{
     task::JoinHandle,
@@ -10,6 +10,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
+use writes::Committed;
 
 use super::{ForwardedReplies, ReplyForwarder, ReplyReceiver};
 use crate::{

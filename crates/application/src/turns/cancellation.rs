@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, MessageId, PrincipalId, Stamp};
-use ports::{CancelOutcome, Reply};
 use writes::commands::CancelTurn;
+use writes::{CancelOutcome, Reply};
 
 use super::TurnError;
 use crate::{

@@ -7,9 +7,10 @@ use application::{
     realtime::Tail,
 };
 use domain::{Seq, Timestamp};
-use ports::{Clock, Committed, EventBus, Signal};
+use ports::{Clock, EventBus, Signal};
 use single_node::LocalBus;
 use tokio::time::{Duration, Instant};
+use writes::Committed;
 
 use crate::fixture::{Fixture, tenant};
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use application::realtime::{EventFilter, LogTails, SerializedEvent, Tail};
 use contract::{Store, fixture};
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
-use ports::{CompletedTurn, ConversationTarget, EventVisibility, LogBounds, LoggedEvent};
+use ports::{EventVisibility, LogBounds, LoggedEvent};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use writes::{CompletedTurn, ConversationTarget};
 
 use crate::fixture::events;
 
@@ -186,9 +187,9 @@ async fn memory_and_store_return_the_same_events() {
                     visibility: visibility.clone(),
                 };
                 let (held, stored) = followed.both(&filter).await;
-                let place = |logged: &LoggedEvent| (logged.event.seq, logged.started_by.clone());
-                let held: Vec<_> = held.iter().map(place).collect();
-                let stored: Vec<_> = stored.iter().map(place).collect();
+                let messages = |logged: &LoggedEvent| (logged.event.seq, logged.started_by.clone());
+                let held: Vec<_> = held.iter().map(messages).collect();
+                let stored: Vec<_> = stored.iter().map(messages).collect();
                 assert_eq!(held, stored, "{filter:?}");
                 shown += held.len();
             }

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use application::{TurnError, chat::AcceptedTurn, live_turns::Interest};
 use contract::fixture::stamp;
 use domain::{FinishReason, Turn, TurnEvent, TurnId, TurnStatus};
-use ports::DeleteOutcome;
 use scripted_engine::Script;
 use tokio::{sync::Notify, time::timeout};
+use writes::DeleteOutcome;
 
 use crate::{
     fixture::Fixture,

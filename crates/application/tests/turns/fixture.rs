@@ -10,15 +10,13 @@ use std::{
 
 use contract::{Store, fixture};
 use domain::{Agent, Conversation, Timestamp, TurnId};
-use ports::{
-    BeginOutcome, BeginTurn, Clock, ConversationTarget, FirstMessages, FoundTurn, IdSource,
-    WriteStore,
-};
+use ports::{Clock, FirstMessages, FoundTurn, IdSource, WriteStore};
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
+use writes::{BeginOutcome, BeginTurn, ConversationTarget};
 
 /// A clock that advances by one millisecond at each reading, and panics once if a test wants.
 pub(crate) struct TickingClock(AtomicI64, pub(crate) AtomicBool);

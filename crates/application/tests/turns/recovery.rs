@@ -5,8 +5,8 @@ use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 use application::ChatError;
 use contract::fixture;
 use domain::{ProblemCode, TurnStatus};
-use ports::{BeginOutcome, BeginTurn};
 use scripted_engine::Script;
+use writes::{BeginOutcome, BeginTurn};
 
 use crate::{
     fixture::Fixture,

@@ -1,9 +1,10 @@
 //! The execution of a sequence of steps, and its comparison with a model.
 
 use domain::{Agent, Conversation, ConversationId, ForkOrigin, TenantId, conversation::excerpt};
-use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, ForkedMessages,
-    ListingOrder, MessageQuery, RecordTurnOutcome, Reply, TurnEnding,
+use ports::{FirstMessages, ForkedMessages, ListingOrder, MessageQuery};
+use writes::{
+    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Reply,
+    TurnEnding,
 };
 
 use super::{End, Step};
@@ -132,7 +133,7 @@ impl<'s> Sequence<'s> {
         }
         let outcome = self.storage.turns.begin_turn(begin.clone()).await;
         match outcome.success() {
-            BeginOutcome::Started { place, .. } => self.model().assert_place(&place),
+            BeginOutcome::Started { messages, .. } => self.model().assert_place(&messages),
             other => panic!("not started: {other:?}"),
         }
         match end {
@@ -175,7 +176,7 @@ impl<'s> Sequence<'s> {
         };
         let outcome = self.storage.turns.record_completed_turn(turn).await;
         match outcome.success() {
-            RecordTurnOutcome::Recorded { place, .. } => self.model().assert_place(&place),
+            RecordTurnOutcome::Recorded { messages, .. } => self.model().assert_place(&messages),
             other => panic!("not recorded: {other:?}"),
         }
         self.model().reply(&begin, &reply);

@@ -80,17 +80,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The version of the agent, if it exists.
-    pub fn agent_version(&self, begin: &crate::BeginTurn) -> Option<i64> {
-        let agent = (begin.tenant.clone(), begin.agent_id);
-        let by_conversation = || {
-            self.conversation(&begin.tenant, begin.target.id())
-                .filter(|found| found.agent_id == begin.agent_id)
-                .map(|found| found.agent_version)
-        };
-        self.agents.get(&agent).copied().or_else(by_conversation)
-    }
-
     /// The conversation, if it exists.
     pub fn conversation(
         &self,

@@ -1,14 +1,14 @@
 //! The start of a turn, which runs at once or is queued.
 
 use domain::{EventType, admission::Admission};
-use ports::{BeginOutcome, BeginTurn, Committed, Facts, FactsQuery, RepositoryError};
+use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
     conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids, turn_row},
 };
-use crate::{Command, Planned, Planner, Scope};
+use crate::{BeginOutcome, BeginTurn, Command, Committed, Planned, Planner, Scope};
 
 impl Command for BeginTurn {
     type Outcome = BeginOutcome;
@@ -46,7 +46,7 @@ impl Command for BeginTurn {
                 first: in_doubt::first_event(facts, self, started),
                 last: started,
             },
-            place: in_doubt::stored_place(facts, self)?,
+            messages: in_doubt::stored_messages(facts, self)?,
         })
     }
 
@@ -76,13 +76,13 @@ fn start(
     state: &ConversationState<'_>,
 ) -> BeginOutcome {
     let first = planner.head(&begin.tenant).plus(1);
-    let place = state.place(planner.facts, begin);
-    let mut row = planner.start_turn(begin, state, &place);
+    let messages = state.messages(planner.facts, begin);
+    let mut row = planner.start_turn(begin, state, &messages);
     row.node = Some(begin.node);
     let last = planner.head(&begin.tenant);
     planner.rows.turns.push(row);
     let after = LastMessage {
-        seq: place.message.seq.max(state.last_message_seq()),
+        seq: messages.message.seq.max(state.last_message_seq()),
         content: &begin.input,
         at: begin.stamp.time,
     };
@@ -94,7 +94,7 @@ fn start(
     );
     BeginOutcome::Started {
         committed: Committed { first, last },
-        place,
+        messages,
     }
 }
 

@@ -1,13 +1,13 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus};
-use ports::{CancelOutcome, Facts, FactsQuery, Reply, RepositoryError};
+use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
     ending::{self, Ended, Ending},
     in_doubt,
 };
-use crate::{Command, Part, Planned, Planner, Scope};
+use crate::{CancelOutcome, Command, Part, Planned, Planner, Reply, Scope};
 
 /// Cancels a queued or running turn, with `turn.cancelled`. If it was running, the first queued turn
 /// of its conversation starts, and `partial` is stored: its text as the agent's message unless empty,

@@ -1,11 +1,12 @@
 //! The state of the conversation in which a turn begins.
 
+use crate::{AnsweredMessage, BeginTurn, ConversationTarget, TurnMessages};
 use domain::{
     Conversation, IdempotencyRecord, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
 use ports::{
-    AnsweredMessage, BeginTurn, ConversationTarget, Facts, RepositoryError, TurnMessages,
+    Facts, RepositoryError,
     write_store::{ConversationFacts, TurnRow},
 };
 
@@ -35,7 +36,7 @@ impl<'a> ConversationState<'a> {
         if let Some(record) = record.filter(|record| is_replay(record, begin)) {
             return Err(Rejection::Replayed(Box::new(record.clone())));
         }
-        if facts.agent_version(begin).is_none() {
+        if begin.stored_agent_version(facts).is_none() {
             return Err(Rejection::AgentNotFound);
         }
         match &begin.target {
@@ -78,7 +79,7 @@ impl<'a> ConversationState<'a> {
 
     /// Checks the agent version, the turn count and the unused name that the caller assumed.
     pub(super) fn check(&self, facts: &Facts, begin: &BeginTurn) -> Result<(), RepositoryError> {
-        if facts.agent_version(begin) != Some(begin.agent_version) {
+        if begin.stored_agent_version(facts) != Some(begin.agent_version) {
             return Err(RepositoryError::Stale { what: "agent" });
         }
         let is_current = match (self, &begin.target) {
@@ -97,7 +98,7 @@ impl<'a> ConversationState<'a> {
     }
 
     /// Returns the messages of a turn that starts now.
-    pub(super) fn place(&self, facts: &Facts, begin: &BeginTurn) -> TurnMessages {
+    pub(super) fn messages(&self, facts: &Facts, begin: &BeginTurn) -> TurnMessages {
         let next_seq = self.last_message_seq() + 1;
         let answered = begin.supersession.and_then(|it| it.answered);
         let failed = self.failed_turn(facts, begin);

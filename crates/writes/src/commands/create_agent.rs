@@ -2,12 +2,12 @@
 
 use domain::{Agent, EventType, IdempotencyEntry, MemorySize as _, Stamp, TenantId};
 use ports::{
-    Committed, Facts, FactsQuery, Idempotent, RepositoryError,
+    Facts, FactsQuery, Idempotent, RepositoryError,
     write_store::{AgentRow, RecordKey},
 };
 
 use super::{MAX_GROUPED_BYTES, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a new agent. Writes `agent.created` with a snapshot of the agent, and the idempotency
 /// entry; writes nothing if the entry's key was used before. `Conflict` if the id exists.

@@ -2,14 +2,14 @@
 
 use domain::{Conversation, EventType, IdempotencyEntry, Stamp, TenantId};
 use ports::{
-    Committed, ConversationName, Facts, FactsQuery, FirstMessages, Idempotent, RepositoryError,
+    ConversationName, Facts, FactsQuery, FirstMessages, Idempotent, RepositoryError,
     SORT_SEQ_OF_RESULT,
     write_store::{ConversationRow, MessageCopy, RecordKey},
 };
 use serde_json::Value;
 
 use super::in_doubt;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a new conversation with its first messages, whose number is `conversation.message_count`.
 /// Writes `conversation.created` and the idempotency entry, to whose result it adds the position of

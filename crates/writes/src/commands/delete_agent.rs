@@ -2,12 +2,12 @@
 
 use domain::{AgentId, Stamp, TenantId};
 use ports::{
-    Committed, DeleteOutcome, Facts, FactsQuery, RepositoryError,
+    Facts, FactsQuery, RepositoryError,
     write_store::{AgentDeletion, InTenant, OpenTurnsOf},
 };
 
 use super::check_version;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, DeleteOutcome, Part, Planned, Planner, Scope, event_rows};
 
 /// Marks an agent as deleted, cancels its queued and running turns (one `turn.cancelled` each, in
 /// the order of the turn ids), and writes `agent.deleted` last. `Stale` if `expected` is given and

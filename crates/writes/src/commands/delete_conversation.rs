@@ -2,12 +2,12 @@
 
 use domain::{ConversationId, EventType, Seq, Stamp, TenantId};
 use ports::{
-    Committed, DeleteOutcome, Facts, FactsQuery, RepositoryError,
+    Facts, FactsQuery, RepositoryError,
     write_store::{ConversationDeletion, ConversationFacts, InTenant, OpenTurnsOf},
 };
 
 use super::{check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, DeleteOutcome, Part, Planned, Planner, Scope, event_rows};
 
 /// Cancels the open turns of a conversation (one `turn.cancelled` each, in the order of the turn
 /// ids) and marks it as deleted; writes `conversation.deleted` last. `Stale` if `expected` is given

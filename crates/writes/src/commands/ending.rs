@@ -5,11 +5,11 @@ use domain::{
     TurnStatus, conversation::excerpt,
 };
 use ports::{
-    Committed, Facts, FactsQuery, PromotedTurn, Reply,
+    Facts, FactsQuery,
     write_store::{ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow},
 };
 
-use crate::{Planner, event_rows::TurnIds};
+use crate::{Committed, Planner, PromotedTurn, Reply, event_rows::TurnIds};
 
 /// The end of a turn.
 pub(super) struct Ending<'a> {

@@ -1,10 +1,10 @@
 //! The failure of a queued turn that cannot start any more.
 
 use domain::{ConversationId, EventType, Problem, Stamp, TenantId, Timestamp, TurnId, TurnStatus};
-use ports::{Committed, Facts, FactsQuery, RepositoryError};
+use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{ending::Ending, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope};
+use crate::{Command, Committed, Part, Planned, Planner, Scope};
 
 /// Fails a queued turn, with `turn.failed`, whose actor is the principal that sent the message. The
 /// outcome is `None` if the turn is not queued (any more), or left to nodes of a newer version.

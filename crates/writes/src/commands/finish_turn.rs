@@ -1,17 +1,17 @@
 //! The end of a running turn by the node that ran it.
 
 use domain::{EventType, TurnStatus};
-use ports::{
-    Committed, Facts, FactsQuery, FinishOutcome, FinishTurn, PromotedTurn, RepositoryError,
-    TurnEnding, write_store::TurnRow,
-};
+use ports::{Facts, FactsQuery, RepositoryError, write_store::TurnRow};
 
 use super::{
     ending::{self, Ended, Ending},
     in_doubt,
     promotion::promoted_turn,
 };
-use crate::{Command, Part, Planned, Planner, Scope};
+use crate::{
+    Command, Committed, FinishOutcome, FinishTurn, Part, Planned, Planner, PromotedTurn, Scope,
+    TurnEnding,
+};
 
 impl Command for FinishTurn {
     type Outcome = FinishOutcome;

@@ -3,9 +3,10 @@
 //! They prove it, since other writes may have changed its rows again. They are read under the tenant
 //! lock, which waits until the transaction of the earlier attempt has ended.
 
+use crate::{BeginTurn, Committed, ConversationTarget, PromotedTurn, TurnMessages};
 use domain::{ConversationId, EventType, NodeId, Seq, TenantId, TurnStatus};
 use ports::{
-    BeginTurn, Committed, ConversationTarget, Facts, PromotedTurn, TurnMessages,
+    Facts,
     write_store::{EventInDoubt, TurnRow},
 };
 
@@ -25,11 +26,11 @@ pub(super) fn find(
 }
 
 /// The messages of a turn that is stored.
-pub(super) fn stored_place(facts: &Facts, begin: &BeginTurn) -> Option<TurnMessages> {
+pub(super) fn stored_messages(facts: &Facts, begin: &BeginTurn) -> Option<TurnMessages> {
     let row = facts.turn(&begin.tenant, begin.turn_id)?;
     let conversation = facts.conversation(&begin.tenant, begin.target.id());
     // A deleted conversation needs no further position.
-    row.place(conversation.map_or(0, |found| found.last_message_seq))
+    TurnMessages::of(row, conversation.map_or(0, |found| found.last_message_seq))
 }
 
 /// The position of the first event of a turn, which may create its conversation or supersede

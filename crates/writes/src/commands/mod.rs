@@ -24,10 +24,16 @@ mod update_conversation;
 use ports::RepositoryError;
 
 pub use self::{
-    cancel_turn::CancelTurn, create_agent::CreateAgent, create_conversation::CreateConversation,
-    create_credential::CreateCredential, delete_agent::DeleteAgent,
-    delete_conversation::DeleteConversation, fail_queued_turn::FailQueuedTurn,
-    revoke_credential::RevokeCredential, update_agent::UpdateAgent,
+    cancel_turn::CancelTurn,
+    create_agent::CreateAgent,
+    create_conversation::CreateConversation,
+    create_credential::CreateCredential,
+    delete_agent::DeleteAgent,
+    delete_conversation::DeleteConversation,
+    fail_queued_turn::FailQueuedTurn,
+    revoke_credential::RevokeCredential,
+    sweep::{Sweep, SweepOutcome},
+    update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
 };
 

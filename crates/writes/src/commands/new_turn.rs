@@ -5,7 +5,7 @@ use domain::{
     conversation::excerpt,
 };
 use ports::{
-    BeginTurn, ConversationName, ConversationTarget, Facts, FactsQuery, TurnMessages,
+    ConversationName, Facts, FactsQuery,
     write_store::{
         ConversationAdvance, ConversationRow, InTenant, KeyName, MessageRow, MessageTurn,
         RecordKey, SupersededMessages, TurnRow,
@@ -14,7 +14,7 @@ use ports::{
 
 use super::conversation_state::ConversationState;
 use crate::{
-    Part, Planner, Scope,
+    BeginTurn, ConversationTarget, Part, Planner, Scope, TurnMessages,
     event_rows::{self, TurnIds},
 };
 
@@ -66,7 +66,7 @@ pub(super) fn needs(begin: &BeginTurn, query: &mut FactsQuery) {
 /// the failed turn that has released the key.
 pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuery) {
     let is_in_existing = matches!(begin.target, ConversationTarget::Existing { .. });
-    if is_in_existing && facts.agent_version(begin).is_none() {
+    if is_in_existing && begin.stored_agent_version(facts).is_none() {
         query.agents.insert(agent(begin));
     }
     let record = key(begin).and_then(|key| facts.idempotency.get(&key));
@@ -93,7 +93,7 @@ impl Planner<'_> {
         &mut self,
         begin: &BeginTurn,
         state: &ConversationState<'_>,
-        place: &TurnMessages,
+        messages: &TurnMessages,
     ) -> TurnRow {
         let (tenant, stamp) = (&begin.tenant, &begin.stamp);
         if let ConversationState::New(conversation) = state {
@@ -108,19 +108,19 @@ impl Planner<'_> {
         let started = self.log_turn(tenant, stamp, EventType::TurnStarted, ids);
         let mut row = turn_row(begin, started);
         row.turn = Turn {
-            retry_of: place.retry_of,
+            retry_of: messages.retry_of,
             ..begin.started()
         };
-        row.message_id = place.message.id;
-        row.message_seq = Some(place.message.seq);
-        row.turn_number = Some(place.turn_number);
-        row.reuses_message = place.message.seq <= state.last_message_seq();
+        row.message_id = messages.message.id;
+        row.message_seq = Some(messages.message.seq);
+        row.turn_number = Some(messages.turn_number);
+        row.reuses_message = messages.message.seq <= state.last_message_seq();
         match row.user_message() {
             Some(message) => self.push_message(tenant, message),
             None => self.rows.answered.push(MessageTurn {
                 tenant: tenant.clone(),
                 conversation_id: begin.target.id(),
-                seq: place.message.seq,
+                seq: messages.message.seq,
                 turn_id: begin.turn_id,
             }),
         }

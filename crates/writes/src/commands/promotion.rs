@@ -4,13 +4,10 @@ use domain::{
     ConversationId, EventType, NodeId, Stamp, TenantId, Timestamp, Turn, TurnStatus,
     conversation::excerpt,
 };
-use ports::{
-    PromotedTurn,
-    write_store::{ConversationAdvance, ConversationFacts, TurnRow, TurnStart},
-};
+use ports::write_store::{ConversationAdvance, ConversationFacts, TurnRow, TurnStart};
 
 use super::ending::{turn_ids, unchanged};
-use crate::Planner;
+use crate::{Planner, PromotedTurn, TurnMessages};
 
 impl Planner<'_> {
     /// Starts the next queued turn of a conversation without a running turn, if `node` is alive.
@@ -90,7 +87,7 @@ pub(super) fn promoted_turn(
         turn: row.turn.clone(),
         principal: row.principal.clone(),
         user_id: conversation.user_id.clone(),
-        place: row.place(conversation.last_message_seq)?,
+        messages: TurnMessages::of(row, conversation.last_message_seq)?,
         reply_id: row.reply_id,
     })
 }

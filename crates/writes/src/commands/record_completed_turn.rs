@@ -1,14 +1,14 @@
 //! A complete turn whose reply was computed before it was stored.
 
 use domain::{EventType, Stamp, TurnStatus};
-use ports::{Committed, CompletedTurn, Facts, FactsQuery, RecordTurnOutcome, RepositoryError};
+use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
     conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids},
 };
-use crate::{Command, Planned, Planner, Scope};
+use crate::{Command, Committed, CompletedTurn, Planned, Planner, RecordTurnOutcome, Scope};
 
 impl Command for CompletedTurn {
     type Outcome = RecordTurnOutcome;
@@ -39,7 +39,7 @@ impl Command for CompletedTurn {
                 first: in_doubt::first_event(facts, begin, started),
                 last: completed,
             },
-            place: in_doubt::stored_place(facts, begin)?,
+            messages: in_doubt::stored_messages(facts, begin)?,
         })
     }
 
@@ -74,22 +74,22 @@ fn write(
         actor: begin.stamp.actor.clone(),
     };
     let first = planner.head(tenant).plus(1);
-    let place = state.place(planner.facts, begin);
-    let mut row = planner.start_turn(begin, state, &place);
+    let messages = state.messages(planner.facts, begin);
+    let mut row = planner.start_turn(begin, state, &messages);
     let ids = turn_ids(begin, state);
     let last = planner.log_turn(tenant, &finished, EventType::TurnCompleted, ids);
     planner.push_message(
         tenant,
-        reply.message(&row.turn, place.reply_seq, finished_at),
+        reply.message(&row.turn, messages.reply_seq, finished_at),
     );
-    row.reply_seq = Some(place.reply_seq);
+    row.reply_seq = Some(messages.reply_seq);
     row.turn.status = TurnStatus::Completed;
     row.turn.degraded = reply.degraded;
     row.turn.tool_calls.clone_from(&reply.tool_calls);
     row.turn.finished_at = Some(finished_at);
     planner.rows.turns.push(row);
     let after = LastMessage {
-        seq: place.reply_seq,
+        seq: messages.reply_seq,
         content: &reply.content,
         at: finished_at,
     };
@@ -101,7 +101,7 @@ fn write(
     );
     RecordTurnOutcome::Recorded {
         committed: Committed { first, last },
-        place,
+        messages,
     }
 }
 

@@ -1,14 +1,48 @@
 //! The sweep: fails the turns of dead nodes and turns that were queued for too long, and starts
 //! the turns queued behind them.
 
-use domain::{NodeId, Problem, ProblemCode, Stamp, TenantId, TurnId};
+use std::time::Duration;
+
+use domain::{NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId};
 use ports::{
-    Committed, Facts, FactsQuery, PromotedTurn, RepositoryError, Sweep, SweepOutcome,
+    Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, SweptConversation, SweptQuery},
 };
 
 use super::ending::Ending;
-use crate::{Command, Planned, Planner, Scope};
+use crate::{Command, Committed, Planned, Planner, PromotedTurn, Scope};
+
+/// One pass over a tenant's turns. Fails as `interrupted` every turn in progress whose node is marked
+/// as dead or unknown; this releases its idempotency key like any retryable failure. Fails as
+/// `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued turn
+/// of each conversation without a turn in progress, also behind turns that this pass failed, in the
+/// order of their `turn.queued` events. The actor of each event is the principal that started the turn.
+/// Changes at most `limit` turns; a caller that receives that many calls again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sweep {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The node to which queued turns are promoted, if it is alive; `None` while it drains, which
+    /// promotes nothing.
+    pub node: Option<NodeId>,
+    /// The maximum time for which a turn may be queued, by the store's clock.
+    pub max_wait: Duration,
+    /// The time of the events of this pass.
+    pub now: Timestamp,
+    /// The maximum number of turns to end or promote.
+    pub limit: usize,
+}
+
+/// The outcome of a pass.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SweepOutcome {
+    /// The positions of its events; `None` if it wrote none.
+    pub committed: Option<Committed>,
+    /// The turns that it failed.
+    pub failed: Vec<TurnId>,
+    /// The turns that it promoted: the node of the sweep runs them now.
+    pub promoted: Vec<PromotedTurn>,
+}
 
 impl Command for Sweep {
     type Outcome = SweepOutcome;

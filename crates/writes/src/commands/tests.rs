@@ -16,11 +16,9 @@ mod sweep;
 
 use std::{collections::HashMap, fmt::Debug};
 
-use contract::fixture;
 use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, TurnId, TurnStatus};
 use ports::{
-    AnsweredMessage, BeginTurn, Committed, ConversationTarget, Facts, RepositoryError, Rows,
-    TurnMessages,
+    Facts, RepositoryError, Rows,
     write_store::{ConversationAdvance, ConversationFacts, OpenTurn, RecordKey, TurnRow},
 };
 
@@ -29,7 +27,10 @@ use self::{
     deciding::{assert_stale, batch, carried_out, not_stored, queued, rejected, repeated, stored},
 };
 use super::new_turn;
-use crate::{Command, batch::Batch};
+use crate::{
+    AnsweredMessage, BeginTurn, Command, Committed, ConversationTarget, TurnMessages, batch::Batch,
+    fixture,
+};
 
 /// The events of a plan as `(seq, type)`.
 fn events(rows: &Rows) -> Vec<(i64, &str)> {
@@ -154,7 +155,7 @@ fn unknown_conversation() -> ConversationId {
 }
 
 /// The messages of a turn that stores its user message at `message_seq`.
-fn place(number: u32, message_seq: i64, turn_number: i64) -> TurnMessages {
+fn messages(number: u32, message_seq: i64, turn_number: i64) -> TurnMessages {
     TurnMessages {
         message: AnsweredMessage {
             id: fixture::message_id(2 * number),

@@ -1,10 +1,10 @@
 //! The next version of an agent.
 
 use domain::{Agent, EventType, MemorySize as _, Stamp, TenantId};
-use ports::{Committed, Facts, FactsQuery, RepositoryError, write_store::AgentUpdate};
+use ports::{Facts, FactsQuery, RepositoryError, write_store::AgentUpdate};
 
 use super::{MAX_GROUPED_BYTES, check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces an agent with its next version. Writes `agent.updated` with the new snapshot. `Stale`
 /// unless the stored version is `agent.version - 1`; `None` if the agent does not exist.

@@ -2,12 +2,12 @@
 
 use domain::{Conversation, EventType, Stamp, TenantId};
 use ports::{
-    Committed, Facts, FactsQuery, RepositoryError,
+    Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, ConversationUpdate},
 };
 
 use super::{check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces the columns of a conversation that clients can change, and returns it as stored. Writes
 /// `conversation.updated`. `Stale` unless the stored version is `conversation.version - 1`; `None`

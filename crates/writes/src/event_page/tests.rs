@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use contract::fixture;
+use crate::fixture;
 use domain::{EventData, Seq, event_data::Tombstone};
 use ports::LogBounds;
 use rstest::rstest;

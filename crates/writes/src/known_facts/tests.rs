@@ -5,15 +5,14 @@ use std::{
     time::Duration,
 };
 
-use contract::fixture;
 use domain::Problem;
 use ports::{
-    BeginTurn, FinishTurn, Rows, TurnEnding,
+    Rows,
     write_store::{LoggedQuery, OpenTurnsOf, RecordKey, SweptQuery},
 };
 
 use super::*;
-use crate::{Command, Planner, commands::DeleteAgent};
+use crate::{BeginTurn, Command, FinishTurn, Planner, TurnEnding, commands::DeleteAgent, fixture};
 
 fn in_tenant<Id>(id: Id) -> InTenant<Id> {
     (fixture::tenant(), id)

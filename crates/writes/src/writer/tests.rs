@@ -15,19 +15,17 @@ mod writing;
 use std::{collections::VecDeque, sync::Arc};
 
 use async_trait::async_trait;
-use contract::fixture;
 use domain::Seq;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use ports::{
-    BeginTurn, CompletedTurn, ConditionalRows, ConversationTarget, Decided, Decision, Facts, Lane,
-    RecordTurnOutcome, Transacted,
-};
+use ports::{ConditionalRows, Decided, Decision, Facts, Lane, Transacted};
 use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::{Command, Writes};
+use crate::{
+    BeginTurn, Command, CompletedTurn, ConversationTarget, RecordTurnOutcome, Writes, fixture,
+};
 
 /// The result of an attempt.
 enum Attempt {

@@ -1,10 +1,11 @@
 //! Rows of `turns`.
 
-use crate::{AnsweredMessage, FoundTurn, TurnMessages};
 use domain::{
     LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
     ToolCall, Turn, TurnId, TurnStatus,
 };
+
+use crate::FoundTurn;
 
 /// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
 /// joined.
@@ -70,26 +71,6 @@ impl TurnRow {
             error: None,
             tool_calls: Vec::new(),
             superseded_at: None,
-        })
-    }
-
-    /// The messages of the turn, once it has started; `last_message_seq` is that of its
-    /// conversation.
-    pub fn place(&self, last_message_seq: i64) -> Option<TurnMessages> {
-        let seq = self.message_seq?;
-        let next_seq = if self.reuses_message {
-            last_message_seq + 1
-        } else {
-            seq + 1
-        };
-        Some(TurnMessages {
-            message: AnsweredMessage {
-                id: self.message_id,
-                seq,
-            },
-            reply_seq: self.reply_seq.unwrap_or(next_seq),
-            turn_number: self.turn_number?,
-            retry_of: self.turn.retry_of,
         })
     }
 

@@ -1,5 +1,5 @@
+use crate::BeginOutcome;
 use domain::admission::OnBusy;
-use ports::BeginOutcome;
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn a_turn_starts_in_an_idle_conversation() {
     let (rows, outcome) = carried_out(&begin_turn(1, existing(2)), &facts());
     let expected = BeginOutcome::Started {
         committed: committed(11, 11),
-        place: place(1, 5, 2),
+        messages: messages(1, 5, 2),
     };
     assert_eq!(outcome, expected);
     assert_eq!(rows.turns[0].node, Some(fixture::node_id(1)));

@@ -1,9 +1,12 @@
 //! Tests of turns that are cancelled by a caller or by a deletion.
 
-use ports::{CancelOutcome, DeleteOutcome, Reply, write_store::OpenTurnsOf};
+use ports::write_store::OpenTurnsOf;
 
 use super::*;
-use crate::commands::{CancelTurn, DeleteAgent};
+use crate::{
+    CancelOutcome, DeleteOutcome, Reply,
+    commands::{CancelTurn, DeleteAgent},
+};
 
 fn cancel(number: u32, partial: Option<Reply>) -> CancelTurn {
     CancelTurn {

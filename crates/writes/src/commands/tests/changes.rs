@@ -2,13 +2,16 @@
 
 use domain::{EventType, Stamp};
 use ports::{
-    DeleteOutcome, Idempotent,
+    Idempotent,
     write_store::{CredentialFacts, EventInDoubt, OpenTurnsOf, StateChange},
 };
 
 use super::*;
-use crate::commands::{
-    CreateCredential, DeleteConversation, RevokeCredential, UpdateAgent, UpdateConversation,
+use crate::{
+    DeleteOutcome,
+    commands::{
+        CreateCredential, DeleteConversation, RevokeCredential, UpdateAgent, UpdateConversation,
+    },
 };
 
 fn update_agent(version: i64) -> UpdateAgent {

@@ -1,5 +1,5 @@
+use crate::{CompletedTurn, RecordTurnOutcome};
 use domain::{Role, idempotency::RETENTION};
-use ports::{CompletedTurn, RecordTurnOutcome};
 use rstest::rstest;
 
 use super::*;
@@ -8,17 +8,17 @@ fn completed_turn(number: u32, target: ConversationTarget) -> CompletedTurn {
     fixture::completed_turn(number, &agent(), target)
 }
 
-const fn recorded(first: i64, last: i64, place: TurnMessages) -> RecordTurnOutcome {
+const fn recorded(first: i64, last: i64, messages: TurnMessages) -> RecordTurnOutcome {
     RecordTurnOutcome::Recorded {
         committed: committed(first, last),
-        place,
+        messages,
     }
 }
 
 #[test]
 fn events_are_numbered_from_the_head_and_messages_from_the_count() {
     let (rows, outcome) = carried_out(&completed_turn(1, existing(2)), &facts());
-    assert_eq!(outcome, recorded(11, 12, place(1, 5, 2)));
+    assert_eq!(outcome, recorded(11, 12, messages(1, 5, 2)));
     assert_eq!(
         events(&rows),
         [(11, "turn.started"), (12, "turn.completed")]
@@ -50,7 +50,7 @@ fn a_new_conversation_is_created_before_its_first_turn() {
     let conversation = fixture::conversation(2, agent().id);
     let target = ConversationTarget::New(conversation);
     let (rows, outcome) = carried_out(&completed_turn(1, target), &facts());
-    assert_eq!(outcome, recorded(11, 13, place(1, 1, 0)));
+    assert_eq!(outcome, recorded(11, 13, messages(1, 1, 0)));
     assert_eq!(events(&rows)[0], (11, "conversation.created"));
     let created = &rows.conversations[0];
     assert_eq!(
@@ -84,12 +84,12 @@ fn the_writes_of_a_batch_are_numbered_consecutively() {
     let outcomes: Vec<_> = outcomes.collect();
     assert_eq!(
         outcomes[0].as_ref().unwrap(),
-        &recorded(11, 13, place(2, 1, 0))
+        &recorded(11, 13, messages(2, 1, 0))
     );
     assert!(matches!(outcomes[1], Err(RepositoryError::Stale { .. })));
     assert_eq!(
         outcomes[2].as_ref().unwrap(),
-        &recorded(14, 16, place(4, 1, 0))
+        &recorded(14, 16, messages(4, 1, 0))
     );
     let seqs: Vec<_> = events(&rows).iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [11, 12, 13, 14, 15, 16]);

@@ -1,10 +1,10 @@
 //! Tests of conversations that begin with a name or with the messages of another one.
 
 use domain::Conversation;
-use ports::{BeginOutcome, CompletedTurn, FirstMessages, ForkedMessages, write_store::MessageCopy};
+use ports::{FirstMessages, ForkedMessages, write_store::MessageCopy};
 
 use super::*;
-use crate::commands::CreateConversation;
+use crate::{BeginOutcome, CompletedTurn, commands::CreateConversation};
 
 fn named(number: u32) -> Conversation {
     fixture::named(fixture::conversation(number, agent().id), "support")

@@ -1,5 +1,5 @@
+use crate::{FinishOutcome, FinishTurn, TurnEnding};
 use domain::Problem;
-use ports::{FinishOutcome, FinishTurn, TurnEnding};
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn the_end_of_a_turn_starts_the_next_queued_turn() {
     assert_eq!(promoted.turn.id, fixture::turn_id(9));
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!(promoted.turn.agent_version, Some(agent().version));
-    assert_eq!(promoted.place, place(9, 6, 2));
+    assert_eq!(promoted.messages, messages(9, 6, 2));
     assert_eq!(rows.ends[0].reply_seq, Some(5));
     assert_eq!(rows.starts[0].node, fixture::node_id(1));
     assert_eq!(

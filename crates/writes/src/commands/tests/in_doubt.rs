@@ -1,13 +1,14 @@
 //! Tests of batches whose first attempt may have been committed.
 
 use domain::EventType;
-use ports::{
-    BeginOutcome, CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, RecordTurnOutcome,
-    TurnEnding, write_store::EventInDoubt,
-};
+use ports::write_store::EventInDoubt;
 
 use super::*;
-use crate::commands::{CancelTurn, FailQueuedTurn};
+use crate::{
+    BeginOutcome, CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, RecordTurnOutcome,
+    TurnEnding,
+    commands::{CancelTurn, FailQueuedTurn},
+};
 
 fn logged(seq: i64, kind: EventType, turn: u32) -> EventInDoubt {
     EventInDoubt {
@@ -21,10 +22,10 @@ fn logged(seq: i64, kind: EventType, turn: u32) -> EventInDoubt {
     }
 }
 
-const fn recorded(first: i64, last: i64, place: TurnMessages) -> RecordTurnOutcome {
+const fn recorded(first: i64, last: i64, messages: TurnMessages) -> RecordTurnOutcome {
     RecordTurnOutcome::Recorded {
         committed: committed(first, last),
-        place,
+        messages,
     }
 }
 
@@ -68,7 +69,7 @@ fn a_stored_turn_is_reported_as_recorded_and_not_as_stale() {
     ];
     let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let outcome = stored(&completed_turn, &facts);
-    assert_eq!(outcome, recorded(11, 12, place(1, 3, 2)));
+    assert_eq!(outcome, recorded(11, 12, messages(1, 3, 2)));
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
     let completed_turn =
         fixture::completed_turn(1, &agent(), ConversationTarget::New(conversation));
     let outcome = stored(&completed_turn, &facts);
-    assert_eq!(outcome, recorded(11, 13, place(1, 1, 0)));
+    assert_eq!(outcome, recorded(11, 13, messages(1, 1, 0)));
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn a_stored_running_turn_does_not_make_its_own_repetition_busy() {
     let outcome = stored(&begin_turn(8, existing(1)), &facts);
     let expected = BeginOutcome::Started {
         committed: committed(11, 11),
-        place: place(8, 4, 1),
+        messages: messages(8, 4, 1),
     };
     assert_eq!(outcome, expected);
 }
@@ -125,7 +126,7 @@ fn a_stored_end_is_reported_with_the_turn_that_it_started() {
     assert_eq!(at, committed(11, 12));
     let promoted = promoted.unwrap();
     assert_eq!(
-        (promoted.turn.id, promoted.place.message.seq),
+        (promoted.turn.id, promoted.messages.message.seq),
         (fixture::turn_id(9), 6)
     );
 }
@@ -154,7 +155,7 @@ fn a_write_that_was_not_stored_is_planned() {
     let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let (rows, outcome) = not_stored(&completed_turn, &facts);
     assert_eq!(events(&rows).len(), 2);
-    assert_eq!(outcome.unwrap(), recorded(13, 14, place(1, 5, 2)));
+    assert_eq!(outcome.unwrap(), recorded(13, 14, messages(1, 5, 2)));
 }
 
 /// The cancellation of turn 8 with the stamp of the stored events.
@@ -197,7 +198,7 @@ fn a_stored_cancellation_is_reported_with_the_turn_that_it_started() {
     assert_eq!(at, committed(11, 12));
     let promoted = promoted.unwrap();
     assert_eq!(
-        (promoted.turn.id, promoted.place.message.seq),
+        (promoted.turn.id, promoted.messages.message.seq),
         (fixture::turn_id(9), 6)
     );
 }

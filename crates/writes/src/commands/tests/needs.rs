@@ -3,14 +3,17 @@
 
 use domain::Stamp;
 use ports::{
-    CompletedTurn, FirstMessages, ForkedMessages, Sweep, TurnEnding,
+    FirstMessages, ForkedMessages,
     write_store::{CredentialFacts, OpenTurnsOf, SweptConversation, WaitingTurn},
 };
 
 use super::*;
-use crate::commands::{
-    CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
-    FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
+use crate::{
+    CompletedTurn, Sweep, TurnEnding,
+    commands::{
+        CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
+        DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
+    },
 };
 
 /// The facts of [`busy_facts`] and everything else that a command may ask for.

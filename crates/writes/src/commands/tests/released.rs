@@ -1,5 +1,5 @@
+use crate::{BeginOutcome, CompletedTurn};
 use domain::{Fingerprint, admission::OnBusy};
-use ports::{BeginOutcome, CompletedTurn};
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
         ..fixture::completed_turn(1, &agent(), new_conversation())
     };
     let outcome = rejected(&completed_turn, &facts).unwrap();
-    let expected = ports::RecordTurnOutcome::Replayed(record);
+    let expected = crate::RecordTurnOutcome::Replayed(record);
     assert_eq!(outcome, expected);
 }
 

@@ -1,7 +1,8 @@
 //! Tests of turns that supersede messages, and of turns that answer stored ones.
 
+use crate::{BeginOutcome, CompletedTurn, RecordTurnOutcome};
 use domain::{EventType, Fingerprint};
-use ports::{BeginOutcome, CompletedTurn, RecordTurnOutcome, write_store::EventInDoubt};
+use ports::write_store::EventInDoubt;
 use serde_json::json;
 
 use super::*;
@@ -27,7 +28,7 @@ fn regeneration() -> BeginTurn {
 fn started(begin: &BeginTurn, facts: &Facts) -> (Rows, TurnMessages) {
     let (rows, outcome) = carried_out(begin, facts);
     match outcome {
-        BeginOutcome::Started { place, .. } => (rows, place),
+        BeginOutcome::Started { messages, .. } => (rows, messages),
         other => panic!("not started: {other:?}"),
     }
 }
@@ -39,7 +40,7 @@ fn recorded(begin: BeginTurn, facts: &Facts) -> (Rows, TurnMessages) {
     };
     let (rows, outcome) = carried_out(&turn, facts);
     match outcome {
-        RecordTurnOutcome::Recorded { place, .. } => (rows, place),
+        RecordTurnOutcome::Recorded { messages, .. } => (rows, messages),
         other => panic!("not recorded: {other:?}"),
     }
 }
@@ -47,7 +48,7 @@ fn recorded(begin: BeginTurn, facts: &Facts) -> (Rows, TurnMessages) {
 #[test]
 fn an_edit_logs_the_superseded_messages_before_its_start() {
     let (rows, turn_place) = started(&edit(), &facts());
-    assert_eq!(turn_place, place(1, 5, 2));
+    assert_eq!(turn_place, messages(1, 5, 2));
     assert_eq!(
         events(&rows),
         [(11, "messages.superseded"), (12, "turn.started")]
@@ -60,7 +61,7 @@ fn an_edit_logs_the_superseded_messages_before_its_start() {
     let counts = (advance.last_message_seq, advance.superseded_count);
     assert_eq!((counts, advance.turn_count), ((5, 2), 3));
     let (rows, turn_place) = recorded(edit(), &facts());
-    assert_eq!(turn_place, place(1, 5, 2));
+    assert_eq!(turn_place, messages(1, 5, 2));
     let advance = &rows.advances[0];
     let counts = (advance.last_message_seq, advance.superseded_count);
     assert_eq!(counts, (6, 2));
@@ -98,8 +99,8 @@ fn the_reply_of_a_regeneration_follows_all_stored_messages() {
     let row = facts.turn_mut(fixture::turn_id(8));
     row.reuses_message = true;
     row.message_seq = Some(3);
-    assert_eq!(row.place(4).unwrap().reply_seq, 5);
-    let ending = ports::TurnEnding::Completed(fixture::reply(8));
+    assert_eq!(TurnMessages::of(row, 4).unwrap().reply_seq, 5);
+    let ending = crate::TurnEnding::Completed(fixture::reply(8));
     let finish = fixture::finish(&begin_turn(8, existing(2)), ending);
     let (rows, _) = carried_out(&finish, &facts);
     assert_eq!(rows.messages[0].message.seq, 5);
@@ -135,13 +136,13 @@ fn a_supersession_in_doubt_is_reported_with_its_first_event() {
     let outcome = stored(&edit(), &facts);
     let BeginOutcome::Started {
         committed,
-        place: turn_place,
+        messages: turn_place,
     } = outcome
     else {
         panic!("{outcome:?}");
     };
     assert_eq!((committed.first, committed.last), (Seq(11), Seq(12)));
-    assert_eq!(turn_place, place(1, 5, 2));
+    assert_eq!(turn_place, messages(1, 5, 2));
 }
 
 /// The facts after turn 7 with message 4 has failed and released the key `k`.
@@ -229,7 +230,7 @@ fn any_other_turn_with_the_key_stores_its_own_message() {
             .last_message_seq
             + 1;
         let (rows, turn_place) = started(&begin, &facts);
-        assert_eq!(turn_place, place(1, next, 2));
+        assert_eq!(turn_place, messages(1, next, 2));
         assert!(rows.answered.is_empty());
         assert!(!rows.turns[0].reuses_message);
     }
@@ -242,5 +243,5 @@ fn a_supersession_with_a_released_key_is_no_retry() {
         ..edit()
     };
     let (_, turn_place) = started(&begin, &failed_facts());
-    assert_eq!(turn_place, place(1, 5, 2));
+    assert_eq!(turn_place, messages(1, 5, 2));
 }

@@ -2,12 +2,12 @@
 
 use domain::{Problem, ProblemCode};
 use ports::{
-    FactsQuery, Sweep, SweepOutcome,
+    FactsQuery,
     write_store::{SweptConversation, WaitingTurn, swept_conversations},
 };
 
 use super::*;
-use crate::commands::FailQueuedTurn;
+use crate::{Sweep, SweepOutcome, commands::FailQueuedTurn};
 
 fn pass() -> Sweep {
     Sweep {

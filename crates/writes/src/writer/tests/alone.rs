@@ -1,10 +1,12 @@
 //! Tests of commands that are committed in a transaction of their own.
 
 use domain::Agent;
-use ports::{DeleteOutcome, Sweep, SweepOutcome};
 
 use super::*;
-use crate::commands::{CreateAgent, DeleteAgent, UpdateAgent};
+use crate::{
+    DeleteOutcome, Sweep, SweepOutcome,
+    commands::{CreateAgent, DeleteAgent, UpdateAgent},
+};
 
 fn delete_agent() -> DeleteAgent {
     DeleteAgent {

@@ -1,14 +1,12 @@
 //! Tests of commits with known facts.
 
-use ports::{BeginOutcome, CancelOutcome};
-
 use super::{
     any_command::AnyCommand,
     changes::{cancel, delete_conversation, fail_queued, revoke_key},
     writing::Writing,
     *,
 };
-use crate::commands::CreateCredential;
+use crate::{BeginOutcome, CancelOutcome, commands::CreateCredential};
 
 #[tokio::test]
 async fn facts_are_read_for_the_first_write_alone() {

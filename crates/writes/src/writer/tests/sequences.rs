@@ -1,6 +1,6 @@
 //! Tests of known facts after random sequences of writes.
 
-use ports::{TurnEnding, write_store::InTenant};
+use ports::write_store::InTenant;
 
 use super::{
     any_command::AnyCommand,
@@ -8,6 +8,7 @@ use super::{
     writing::Writing,
     *,
 };
+use crate::TurnEnding;
 
 /// A sequence of numbers that depends on a seed.
 struct Random(u64);

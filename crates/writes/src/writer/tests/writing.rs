@@ -1,13 +1,13 @@
 //! Writes to a model, of every kind.
 
 use domain::{Agent, Conversation, TurnId, TurnStatus};
-use ports::{
-    AnsweredMessage, BeginOutcome, FinishOutcome, FirstMessages, ForkedMessages, Supersession,
-    TurnEnding,
-};
+use ports::{FirstMessages, ForkedMessages};
 
 use super::{any_command::AnyCommand, model::ModelStore, *};
-use crate::{Part, commands::CreateConversation, queued::Queued};
+use crate::{
+    AnsweredMessage, BeginOutcome, FinishOutcome, Part, Supersession, TurnEnding,
+    commands::CreateConversation, queued::Queued,
+};
 
 /// A writer on a model with agent 1 and node 1.
 pub(super) struct Writing {

@@ -3,8 +3,8 @@
 use contract::Store;
 use contract::fixture;
 use futures::future::join_all;
-use ports::{ConversationTarget, RecordTurnOutcome};
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use crate::database::{Database, store};
 

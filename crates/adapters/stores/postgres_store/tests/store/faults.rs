@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use contract::Store;
 use contract::fixture;
 use domain::{Agent, Seq, TurnStatus};
-use ports::{
-    BeginOutcome, CompletedTurn, ConversationTarget, FinishOutcome, LogBounds, RecordTurnOutcome,
-    RepositoryError, TurnEnding,
+use ports::{LogBounds, RepositoryError};
+use writes::{
+    BeginOutcome, CompletedTurn, ConversationTarget, FinishOutcome, RecordTurnOutcome, TurnEnding,
 };
 
 use crate::{
@@ -160,7 +160,7 @@ async fn the_end_of_a_turn_whose_confirmation_was_lost_still_returns_the_promote
     assert_eq!(promoted.turn.id, second.turn_id);
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!(
-        (promoted.place.message.seq, promoted.place.turn_number),
+        (promoted.messages.message.seq, promoted.messages.turn_number),
         (3, 1)
     );
 }

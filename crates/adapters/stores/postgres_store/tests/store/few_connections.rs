@@ -39,7 +39,7 @@ async fn a_writer_gets_the_place_of_an_idle_connection() {
     }
     let others = join_all((POOLED..LIMIT).map(|_| options.connect())).await;
     assert!(others.iter().all(Result::is_ok));
-    assert!(options.connect().await.is_err(), "there is a free place");
+    assert!(options.connect().await.is_err(), "there is a free messages");
 
     let inserted = storage.agents.insert(&tenant, &agent, &stamp, None).await;
     inserted.expect("it is written");

@@ -3,8 +3,9 @@
 use contract::fixture;
 use domain::Agent;
 use futures::future::join_all;
-use ports::{ConversationTarget, RecordTurnOutcome, RepositoryError};
+use ports::RepositoryError;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use crate::database::{Database, waiting};
 

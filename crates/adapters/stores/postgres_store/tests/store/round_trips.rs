@@ -4,7 +4,8 @@ use std::{mem, time::Duration};
 
 use contract::Store;
 use contract::fixture;
-use ports::{ConversationTarget, FirstMessages, TurnEnding};
+use ports::FirstMessages;
+use writes::{ConversationTarget, TurnEnding};
 
 use crate::{
     database::{Database, store},

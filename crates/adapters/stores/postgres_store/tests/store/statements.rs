@@ -35,9 +35,9 @@ const QUEUE_INDEXES: [&str; 2] = ["agents_unmarked", "turns_waiting"];
 
 /// Returns the columns of every index, in order.
 async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> {
-    let columns = "select c.relname::text, array_agg(a.attname::text order by k.place) \
+    let columns = "select c.relname::text, array_agg(a.attname::text order by k.messages) \
         from pg_index i join pg_class c on c.oid = i.indexrelid \
-        cross join lateral unnest(i.indkey::int2[]) with ordinality as k (number, place) \
+        cross join lateral unnest(i.indkey::int2[]) with ordinality as k (number, messages) \
         join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number \
         where c.relnamespace = 'public'::regnamespace group by c.relname";
     let columns: Vec<(String, Vec<String>)> = sqlx::query_as(columns)

@@ -2,8 +2,9 @@
 
 use contract::fixture;
 use domain::{Seq, TenantId};
-use ports::{ConversationTarget, LogBounds, RepositoryError};
+use ports::{LogBounds, RepositoryError};
 use sqlx::Connection;
+use writes::ConversationTarget;
 
 use crate::database::{Database, store, waiting};
 

@@ -4,9 +4,8 @@ use contract::Store;
 use contract::fixture;
 use domain::{CredentialKind, Seq};
 use futures::future::join_all;
-use ports::{
-    ConversationTarget, FirstMessages, Idempotent, LogBounds, RecordTurnOutcome, RepositoryError,
-};
+use ports::{FirstMessages, Idempotent, LogBounds, RepositoryError};
+use writes::{ConversationTarget, RecordTurnOutcome};
 
 use crate::database::{Database, store};
 

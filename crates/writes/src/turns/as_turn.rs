@@ -42,15 +42,15 @@ impl BeginTurn {
 }
 
 impl CompletedTurn {
-    /// Returns the completed turn with its messages at `place`.
-    pub fn turn(&self, place: &TurnMessages) -> Turn {
+    /// Returns the completed turn with its messages at `messages`.
+    pub fn turn(&self, messages: &TurnMessages) -> Turn {
         let started = Turn {
-            retry_of: place.retry_of,
+            retry_of: messages.retry_of,
             ..self.begin.started()
         };
         let message = self
             .reply
-            .message(&started, place.reply_seq, self.finished_at);
+            .message(&started, messages.reply_seq, self.finished_at);
         Turn {
             status: TurnStatus::Completed,
             engine: message.engine.clone(),

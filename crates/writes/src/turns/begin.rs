@@ -6,6 +6,8 @@ use domain::{
     config::Metadata,
 };
 
+use ports::{Facts, write_store::TurnRow};
+
 use crate::Committed;
 
 /// The conversation of a turn.
@@ -91,6 +93,20 @@ pub struct BeginTurn {
     pub is_resumption: bool,
 }
 
+impl BeginTurn {
+    /// Returns the version of the agent, if it exists.
+    pub(crate) fn stored_agent_version(&self, facts: &Facts) -> Option<i64> {
+        let agent = (self.tenant.clone(), self.agent_id);
+        let by_conversation = || {
+            facts
+                .conversation(&self.tenant, self.target.id())
+                .filter(|found| found.agent_id == self.agent_id)
+                .map(|found| found.agent_version)
+        };
+        facts.agents.get(&agent).copied().or_else(by_conversation)
+    }
+}
+
 /// The messages of a conversation that a new turn supersedes: the newest ones that are not
 /// superseded. The turn count of [`ConversationTarget::Existing`] proves that they are still the
 /// newest.
@@ -124,6 +140,28 @@ pub struct TurnMessages {
     pub turn_number: i64,
     /// The failed turn that it repeats, whose user message it answers.
     pub retry_of: Option<TurnId>,
+}
+
+impl TurnMessages {
+    /// Returns the messages of a turn, once it has started; `last_message_seq` is that of its
+    /// conversation.
+    pub fn of(turn: &TurnRow, last_message_seq: i64) -> Option<Self> {
+        let seq = turn.message_seq?;
+        let next_seq = if turn.reuses_message {
+            last_message_seq + 1
+        } else {
+            seq + 1
+        };
+        Some(Self {
+            message: AnsweredMessage {
+                id: turn.message_id,
+                seq,
+            },
+            reply_seq: turn.reply_seq.unwrap_or(next_seq),
+            turn_number: turn.turn_number?,
+            retry_of: turn.turn.retry_of,
+        })
+    }
 }
 
 /// A reply as it is stored.
@@ -167,7 +205,7 @@ pub enum RecordTurnOutcome {
         /// The positions of its events.
         committed: Committed,
         /// Its messages.
-        place: TurnMessages,
+        messages: TurnMessages,
     },
     /// Nothing was written: the key was used before. If its turn has released the key, the record
     /// names the conversation in which to continue.
@@ -188,7 +226,7 @@ pub enum BeginOutcome {
         /// The positions of its events.
         committed: Committed,
         /// Its messages.
-        place: TurnMessages,
+        messages: TurnMessages,
     },
     /// The turn is queued; its position in the queue is the `seq` of its `turn.queued` event.
     Queued(Committed),

@@ -69,7 +69,7 @@ pub struct PromotedTurn {
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
     /// Its messages.
-    pub place: TurnMessages,
+    pub messages: TurnMessages,
     /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,
 }

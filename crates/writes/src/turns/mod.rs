@@ -1,0 +1,11 @@
+//! The beginnings and ends of turns, as commands, and the turns that they write.
+
+mod as_turn;
+mod begin;
+mod end;
+
+pub use begin::{
+    AnsweredMessage, BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome,
+    Reply, Supersession, TurnMessages,
+};
+pub use end::{CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
