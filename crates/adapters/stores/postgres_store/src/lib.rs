@@ -33,7 +33,6 @@ mod rows;
 mod server;
 mod store;
 mod store_state;
-mod tenants;
 mod tickets;
 mod tls_tunnel;
 mod transactions;
@@ -51,13 +50,11 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
     let statements = [
         credentials::STATEMENTS,
         facts::STATEMENTS,
-        log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         recovery::STATEMENTS,
         server::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,
-        tenants::STATEMENTS,
         tickets::STATEMENTS,
     ];
     let statements = statements.into_iter().flatten().copied();

@@ -67,34 +67,38 @@ macro_rules! find {
 impl MessageSql for PostgresStore {
     const PAGE_ASCENDING: &'static str = page!("seq > $3", "seq");
     const PAGE_DESCENDING: &'static str = page!("seq < $3", "seq desc");
+
     /// The sum runs over whole messages, newest first, so that the first message over the limit hides
     /// all earlier ones.
     const HISTORY: &'static str = concat!(
         "select m.seq, m.role, m.content \
-     from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
-     from (select m.seq, m.role, m.content from messages m \
-     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
-     and num_nonnulls(m.superseded_at) = 0 \
-     and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
+         from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
+         from (select m.seq, m.role, m.content from messages m \
+         where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+         and num_nonnulls(m.superseded_at) = 0 \
+         and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
         visible!(),
         ") and coalesce((select t.status <> 'failed' from turns t \
-     where t.tenant_id = m.tenant_id and t.id = m.turn_id), true) \
-     order by m.seq desc limit $4) m) m \
-     where m.characters <= $5 order by m.seq"
+         where t.tenant_id = m.tenant_id and t.id = m.turn_id), true) \
+         order by m.seq desc limit $4) m) m \
+         where m.characters <= $5 order by m.seq"
     );
+
     const FIND: &'static str = find!("m.id = $3");
+
     /// An edited message has the id of the one that it replaces; the newest is found.
     const FIND_BY_CLIENT_ID: &'static str = find!(
         "m.seq = (select max(t.message_seq) from turns t where t.tenant_id = $1 \
-        and t.conversation_id = $2 and t.client_message_id = $3)"
+            and t.conversation_id = $2 and t.client_message_id = $3)"
     );
+
     const AT: &'static str = concat!(
         "select ",
         message_columns!(),
         ", ",
         message_turn_columns!(),
         " from messages m left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
-        and r.id = m.turn_id offset 0) r on true \
-     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq = $3"
+            and r.id = m.turn_id offset 0) r on true \
+         where m.tenant_id = $1 and m.conversation_id = $2 and m.seq = $3"
     );
 }

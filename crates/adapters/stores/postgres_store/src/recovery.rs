@@ -94,37 +94,42 @@ pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_T
 
 impl RecoverySql for PostgresStore {
     const IS_OF_ONE_PROCESS: bool = false;
+
     /// A node whose lease is being renewed is skipped: it is alive. A node whose own lease has expired
     /// marks none, since it may have been cut off together with all others.
     const MARK_DEAD_NODES: &'static str = "\
-    with dead as materialized ( \
-        select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
-            and exists (select from nodes own where own.id = $1 and not own.swept \
-                and own.lease_until >= clock_timestamp()) \
-        order by id for update skip locked) \
-    update nodes set swept = true from dead where nodes.id = dead.id";
+        with dead as materialized ( \
+            select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
+                and exists (select from nodes own where own.id = $1 and not own.swept \
+                    and own.lease_until >= clock_timestamp()) \
+            order by id for update skip locked) \
+        update nodes set swept = true from dead where nodes.id = dead.id";
+
     const DELETE_DEAD_NODES: &'static str = "\
-    delete from nodes n where n.swept and (select r.node_id from turns r \
-        where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
+        delete from nodes n where n.swept and (select r.node_id from turns r \
+            where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
+
     const TENANTS_TO_SWEEP: &'static str = concat!(
         lost_nodes!(),
         "select r.tenant_id from lost l cross join lateral ( \
-         select distinct r.tenant_id from turns r where r.node_id = l.node_id \
-             and r.status = 'in_progress' and ",
+             select distinct r.tenant_id from turns r where r.node_id = l.node_id \
+                 and r.status = 'in_progress' and ",
         level_permits!("r"),
         ") r \
-     union \
-     select q.tenant_id from turns q where q.status = 'queued' and (",
+         union \
+         select q.tenant_id from turns q where q.status = 'queued' and (",
         is_expired!(),
         " or ",
         is_free!(),
         ")"
     );
+
     const IN_PROGRESS_UNDER: &'static str = concat!(
         "select r.tenant_id, r.conversation_id, r.id from turns r \
-     where r.node_id = $1 and r.status = 'in_progress' and ",
+         where r.node_id = $1 and r.status = 'in_progress' and ",
         level_permits!("r")
     );
+
     /// The order makes the planner use the index of queued turns.
     const QUEUED: &'static str = concat!(
         "select q.tenant_id, q.conversation_id, q.id from turns q where q.status = 'queued' and ",

@@ -1,6 +1,6 @@
 //! The transactions of the store.
 
-use domain::{Seq, TenantId, Timestamp};
+use domain::Timestamp;
 use ports::RepositoryError;
 use ports::write_store::Rows;
 use relational::{Parameter, Store, Work};
@@ -14,12 +14,14 @@ use sqlx::{
 use crate::{
     PostgresStore,
     error::{conflict_on, from_sqlx},
-    rows, store_state, tenants,
+    rows, store_state,
 };
 
 impl Store for PostgresStore {
     type Connection = PgConnection;
     type Row = PgRow;
+
+    const LOCK_TENANT: &'static str = "select head_seq from tenants where id = $1 for update";
 
     async fn fetch_all(
         &self,
@@ -90,13 +92,6 @@ impl Store for PostgresStore {
         W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
     {
         self.connections.transaction(work).await
-    }
-
-    async fn lock_tenant(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-    ) -> Result<Seq, RepositoryError> {
-        tenants::lock(connection, tenant).await
     }
 
     async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), RepositoryError> {

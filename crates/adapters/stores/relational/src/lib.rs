@@ -6,6 +6,7 @@
 //! between databases. Its `WriteStore` reads facts, checks conditions and writes rows.
 
 pub mod column;
+mod log_trim;
 pub mod page_budget;
 mod parameter;
 pub mod read;
@@ -14,9 +15,10 @@ mod schema;
 pub mod sql_error;
 mod store;
 pub mod stored;
-pub mod text_range;
+mod text_range;
 mod writer_thread;
 
+pub use log_trim::{LogTrimSql, trim_log};
 pub use parameter::{Parameter, milliseconds};
 pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};

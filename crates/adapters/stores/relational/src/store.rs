@@ -2,7 +2,6 @@
 
 use std::{future::Future, pin::Pin};
 
-use domain::{Seq, TenantId};
 use ports::{RepositoryError, Rows};
 
 use crate::{Parameter, read::JoinedRow};
@@ -18,6 +17,9 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// A row of the database.
     type Row: JoinedRow;
+
+    /// The head of the log of tenant 1, which the statement locks until the transaction ends.
+    const LOCK_TENANT: &'static str;
 
     /// Returns the rows of one statement.
     fn fetch_all(
@@ -75,13 +77,6 @@ pub trait Store: Clone + Send + Sync + 'static {
     where
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut Self::Connection) -> Work<'c, T> + Send + 'static;
-
-    /// Locks a tenant until the transaction ends, and returns the head of its log. This is the
-    /// first step of every transaction that changes data of the tenant.
-    fn lock_tenant(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-    ) -> impl Future<Output = Result<Seq, RepositoryError>> + Send;
 
     /// Writes all of `rows`.
     fn write(

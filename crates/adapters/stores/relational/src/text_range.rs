@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// The exclusive end of the range of all texts that begin with `prefix`: the smallest text above
 /// them. `None` if no such text exists, as for an empty prefix.
-pub fn prefix_end(prefix: &str) -> Option<String> {
+pub(crate) fn prefix_end(prefix: &str) -> Option<String> {
     let mut characters: Vec<char> = prefix.chars().collect();
     while let Some(last) = characters.pop() {
         // Skips the surrogates, which are not characters.
@@ -20,17 +20,17 @@ pub fn prefix_end(prefix: &str) -> Option<String> {
 
 /// A range of agents in the order of their names: from after a position up to a search key.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NameRange {
+pub(crate) struct NameRange {
     /// The search key and id after which the range begins.
-    pub after: (String, Uuid),
+    pub(crate) after: (String, Uuid),
     /// The exclusive end.
-    pub end: String,
+    pub(crate) end: String,
 }
 
 /// The agents whose names begin with `prefix`, from after a position that a client sent. Stored text
 /// contains no NUL, and Postgres accepts none. So ends of the range that do are replaced: text after
 /// them sorts after the part before it.
-pub fn name_range(prefix: &str, after: Option<&AgentPosition>) -> NameRange {
+pub(crate) fn name_range(prefix: &str, after: Option<&AgentPosition>) -> NameRange {
     let prefix = search_key(prefix);
     let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
     let start = (prefix, Uuid::nil());

@@ -40,26 +40,29 @@ impl ConversationSql for SqliteStore {
         visible!(),
         " where t.id = ?1"
     );
+
     const FIND_CONTEXT: &'static str = concat!(
         "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
-     (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-        and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-        and r.status = 'in_progress') as running_turn, \
-     (select r.message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
-        order by r.sort_seq desc limit 1) as newest_message_id, \
-     (select r.client_message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
-        order by r.sort_seq desc limit 1) as newest_client_message_id \
-     from tenants t left join conversations c on c.tenant_id = t.id and c.id = ?2 and ",
+         (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+            and r.status = 'in_progress') as running_turn, \
+         (select r.message_id from turns r where r.tenant_id = c.tenant_id \
+            and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
+            order by r.sort_seq desc limit 1) as newest_message_id, \
+         (select r.client_message_id from turns r where r.tenant_id = c.tenant_id \
+            and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
+            order by r.sort_seq desc limit 1) as newest_client_message_id \
+         from tenants t left join conversations c on c.tenant_id = t.id and c.id = ?2 and ",
         visible!(),
         " where t.id = ?1"
     );
+
     const FIND_BY_NAME: &'static str = concat!(
         "select c.id from conversations c where c.tenant_id = ?1 and c.agent_id = ?2 \
-     and coalesce(c.user_id, '') = ?3 and c.key = ?4 and c.deleted_at is null and ",
+         and coalesce(c.user_id, '') = ?3 and c.key = ?4 and c.deleted_at is null and ",
         visible!()
     );
+
     const LIST: &'static str = list!("");
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = ?5");
     const LIST_OF_USER: &'static str = list!(" and c.user_id = ?5");

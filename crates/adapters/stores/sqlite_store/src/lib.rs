@@ -36,7 +36,6 @@ mod nodes;
 mod recovery;
 mod rows;
 mod store;
-mod tenants;
 mod tickets;
 mod transactions;
 mod turns;
@@ -57,7 +56,6 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         maintenance::STATEMENTS,
         recovery::STATEMENTS,
         store::STATEMENTS,
-        tenants::STATEMENTS,
         tickets::STATEMENTS,
     ]
     .into_iter()

@@ -69,32 +69,36 @@ macro_rules! find {
 impl MessageSql for SqliteStore {
     const PAGE_ASCENDING: &'static str = page!("seq > ?3", "seq");
     const PAGE_DESCENDING: &'static str = page!("seq < ?3", "seq desc");
+
     /// The sum runs over whole messages, newest first, so that the first message over the limit hides
     /// all earlier ones.
     const HISTORY: &'static str = concat!(
         "select m.seq, m.role, m.content \
-     from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
-     from (select m.seq, m.role, m.content from conversations c join messages m \
-     on m.tenant_id = c.tenant_id and m.conversation_id = c.id \
-     left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
-     where c.tenant_id = ?1 and c.id = ?2 and ",
+         from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
+         from (select m.seq, m.role, m.content from conversations c join messages m \
+         on m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+         left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
+         where c.tenant_id = ?1 and c.id = ?2 and ",
         visible!(),
         " and m.seq < ?3 and m.superseded_at is null and coalesce(t.status <> 'failed', true) \
-     order by m.seq desc limit ?4) m) m \
-     where m.characters <= ?5 order by m.seq"
+         order by m.seq desc limit ?4) m) m \
+         where m.characters <= ?5 order by m.seq"
     );
+
     const FIND: &'static str = find!("m.id = ?3");
+
     /// An edited message has the id of the one that it replaces; the newest is found.
     const FIND_BY_CLIENT_ID: &'static str = find!(
         "m.seq = (select max(t.message_seq) from turns t where t.tenant_id = ?1 \
-        and t.conversation_id = ?2 and t.client_message_id = ?3)"
+            and t.conversation_id = ?2 and t.client_message_id = ?3)"
     );
+
     const AT: &'static str = concat!(
         "select ",
         message_columns!(),
         ", ",
         message_turn_columns!(),
         " from messages m left join turns r on r.tenant_id = m.tenant_id and r.id = m.turn_id \
-     where m.tenant_id = ?1 and m.conversation_id = ?2 and m.seq = ?3"
+         where m.tenant_id = ?1 and m.conversation_id = ?2 and m.seq = ?3"
     );
 }

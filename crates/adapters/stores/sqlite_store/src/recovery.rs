@@ -91,31 +91,36 @@ pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_T
 
 impl RecoverySql for SqliteStore {
     const IS_OF_ONE_PROCESS: bool = true;
+
     /// This process holds the lock of the store, so all other nodes are dead.
     const MARK_DEAD_NODES: &'static str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
+
     const DELETE_DEAD_NODES: &'static str = "\
-    delete from nodes where swept = 1 and not exists (select 1 from turns r \
-        where r.node_id = nodes.id and r.status = 'in_progress')";
+        delete from nodes where swept = 1 and not exists (select 1 from turns r \
+            where r.node_id = nodes.id and r.status = 'in_progress')";
+
     const TENANTS_TO_SWEEP: &'static str = concat!(
         lost_nodes!(),
         "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
-         on r.node_id = lost.node_id and r.status = 'in_progress' and ",
+             on r.node_id = lost.node_id and r.status = 'in_progress' and ",
         level_permits!("r"),
         " union \
-     select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
+         select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
         is_expired!(),
         " or ",
         is_free!(),
         ")"
     );
+
     const IN_PROGRESS_UNDER: &'static str = concat!(
         "select r.tenant_id, r.conversation_id, r.id from turns r \
-     where r.node_id = ?1 and r.status = 'in_progress' and ",
+         where r.node_id = ?1 and r.status = 'in_progress' and ",
         level_permits!("r")
     );
+
     const QUEUED: &'static str = concat!(
         "select q.tenant_id, q.conversation_id, q.id from turns q indexed by turns_waiting \
-     where q.status = 'queued' and ",
+         where q.status = 'queued' and ",
         level_permits!("q")
     );
 }

@@ -1,6 +1,6 @@
 //! The transactions and reads of the store.
 
-use domain::{Seq, TenantId, Timestamp};
+use domain::Timestamp;
 use ports::RepositoryError;
 use ports::write_store::Rows;
 use relational::{Parameter, Store, Work};
@@ -14,12 +14,15 @@ use sqlx::{
 use crate::{
     SqliteStore,
     error::{conflict_on, from_sqlx},
-    rows, tenants,
+    rows,
 };
 
 impl Store for SqliteStore {
     type Connection = SqliteConnection;
     type Row = SqliteRow;
+
+    /// The transaction itself is the lock.
+    const LOCK_TENANT: &'static str = "select head_seq from tenants where id = ?1";
 
     async fn fetch_all(
         &self,
@@ -91,13 +94,6 @@ impl Store for SqliteStore {
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
         self.writer.transaction(work).await
-    }
-
-    async fn lock_tenant(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-    ) -> Result<Seq, RepositoryError> {
-        tenants::lock(connection, tenant).await
     }
 
     async fn write(connection: &mut SqliteConnection, rows: &Rows) -> Result<(), RepositoryError> {

@@ -33,32 +33,36 @@ impl AgentSql for PostgresStore {
         "select t.head_seq, ",
         agent_columns!(),
         " from tenants t left join agents a \
-     on a.tenant_id = t.id and a.id = $2 and num_nonnulls(a.deleted_at) = 0 \
-     where t.id = $1"
+         on a.tenant_id = t.id and a.id = $2 and num_nonnulls(a.deleted_at) = 0 \
+         where t.id = $1"
     );
+
     const LIST_ALL: &'static str = list!(
         "agents a where a.tenant_id = $1 and (a.sort_seq, a.id) < ($3, $4)",
         "a.sort_seq desc, a.id desc",
         "sort_seq desc, id desc"
     );
+
     const LIST_BY_NAME: &'static str = list!(
         "agents a where a.tenant_id = $1 and (a.name_key, a.id) > ($3, $4) and a.name_key < $5",
         "a.name_key, a.id",
         "name_key, id"
     );
+
     /// `offset 0` makes the planner look up the agent by its whole key, as in `join_reply`.
     const LIST_BY_CAPABILITY: &'static str = list!(
         "agent_capabilities c cross join lateral (select * from agents a \
-     where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
-     where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4)",
+         where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
+         where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4)",
         "c.sort_seq desc, c.agent_id desc",
         "sort_seq desc, id desc"
     );
+
     /// The look-up by key costs the same however many agents the tenant has.
     const LIST_BY_IDS: &'static str = list!(
         "unnest($5::uuid[]) i(id) cross join lateral (select * from agents a \
-     where a.tenant_id = $1 and a.id = i.id offset 0) a \
-     where (a.sort_seq, a.id) < ($3, $4)",
+         where a.tenant_id = $1 and a.id = i.id offset 0) a \
+         where (a.sort_seq, a.id) < ($3, $4)",
         "a.sort_seq desc, a.id desc",
         "sort_seq desc, id desc"
     );

@@ -65,26 +65,30 @@ pub(crate) const STATEMENTS: &[&str] = &[TOUCH, LOCK_FIRST_KEY];
 
 impl CredentialSql for PostgresStore {
     type Texts = Vec<String>;
+
     const FIND: &'static str = select!("where id = $1 and kind = $2");
+
     const LIST: &'static str = concat!(
         "select * from ",
         page_budget!(
             concat!(
                 "select sort_seq, octet_length(allowed_origins::text) \
-             + coalesce(octet_length(key_set::text), 0) as bytes, ",
+                 + coalesce(octet_length(key_set::text), 0) as bytes, ",
                 credential_columns!(),
                 " from credentials where tenant_id = $1 and kind = $2 \
-             and sort_seq < $3 order by sort_seq desc limit $4"
+                 and sort_seq < $3 order by sort_seq desc limit $4"
             ),
             "sort_seq desc"
         ),
         " credentials order by place"
     );
+
     const ROTATE_SECRET: &'static str = rotate!(
         "previous_digest = case when $6::timestamptz is not null then digest end, \
-     previous_until = $6, digest = $4, last4 = $5",
+         previous_until = $6, digest = $4, last4 = $5",
         "digest is not null"
     );
+
     const ROTATE_KEYS: &'static str = rotate!("key_set = $4, key_set_url = $5", "digest is null");
 
     async fn insert_first_key(

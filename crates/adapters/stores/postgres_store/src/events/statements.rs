@@ -31,40 +31,42 @@ impl EventSql for PostgresStore {
     /// and reply of a turn count twice, since an event contains them in the turn and as the message.
     const PAGE: &'static str = concat!(
         "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, \
-        case when e.type not in ('agent.created', 'agent.updated') then e.data end as data, \
-        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
-        exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
-        coalesce( \
-            case when e.type in ('agent.created', 'agent.updated') \
-                then coalesce(e.bytes, octet_length(e.data::text)) end, \
-            (select 2 * (octet_length(to_json(r.input)::text) + coalesce((select octet_length(to_json(m.content)::text) \
-                    from messages m where m.tenant_id = r.tenant_id \
-                        and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
-                    + coalesce(octet_length(r.tool_calls::text), 0) \
-                    + coalesce(octet_length(r.metadata::text), 0) \
-                from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-            (select octet_length(c.metadata::text) + coalesce((select octet_length(to_json(m.content)::text) \
-                    from messages m where m.tenant_id = c.tenant_id \
-                        and m.conversation_id = c.id and m.seq = 1), 0) \
-                from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
-                    and e.type in ('conversation.created', 'conversation.updated')), \
-            0)::bigint as bytes \
-    from tenants t left join lateral ( select * from events e ",
+            e.user_id, e.turn_id, e.actor, \
+            case when e.type not in ('agent.created', 'agent.updated') then e.data end as data, \
+            exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
+                and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
+            exists (select 1 from conversations c where c.tenant_id = t.id \
+                and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
+            (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
+            coalesce( \
+                case when e.type in ('agent.created', 'agent.updated') \
+                    then coalesce(e.bytes, octet_length(e.data::text)) end, \
+                (select 2 * (octet_length(to_json(r.input)::text) + coalesce((select octet_length(to_json(m.content)::text) \
+                        from messages m where m.tenant_id = r.tenant_id \
+                            and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
+                        + coalesce(octet_length(r.tool_calls::text), 0) \
+                        + coalesce(octet_length(r.metadata::text), 0) \
+                    from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
+                (select octet_length(c.metadata::text) + coalesce((select octet_length(to_json(m.content)::text) \
+                        from messages m where m.tenant_id = c.tenant_id \
+                            and m.conversation_id = c.id and m.seq = 1), 0) \
+                    from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
+                        and e.type in ('conversation.created', 'conversation.updated')), \
+                0)::bigint as bytes \
+        from tenants t left join lateral ( select * from events e ",
         filtered!(),
         " order by e.seq limit $3) e \
-        on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
-    where t.id = $1 order by e.seq"
+            on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
+        where t.id = $1 order by e.seq"
     );
+
     /// Counts at most as many events as the limit allows.
     const COUNT: &'static str = concat!(
         "select count(*) from (select 1 from events e ",
         filtered!(),
         " limit $3) e"
     );
+
     /// `offset 0` makes the planner look up the turn by its whole key, as in `join_reply`.
     const TURNS: &'static str = concat!(
         "select ",
@@ -72,22 +74,25 @@ impl EventSql for PostgresStore {
         ", ",
         reply_columns!(),
         " from unnest($2::uuid[]) q (id) cross join lateral (select * from turns r \
-     where r.tenant_id = $1 and r.id = q.id offset 0) r ",
+         where r.tenant_id = $1 and r.id = q.id offset 0) r ",
         join_reply!()
     );
+
     const CONVERSATIONS: &'static str = concat!(
         "select ",
         conversation_columns!(open_turns!()),
         " from conversations c where c.tenant_id = $1 and c.id = any($2) and ",
         visible!()
     );
+
     const GREETINGS: &'static str = concat!(
         "select ",
         message_columns!(),
         " from unnest($2::uuid[]) as q (id) cross join lateral (select * from messages m \
-     where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = 1 limit 1) m \
-     where m.turn_id is null"
+         where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = 1 limit 1) m \
+         where m.turn_id is null"
     );
+
     const SNAPSHOTS: &'static str = "\
-    select seq, data as agent from events where tenant_id = $1 and seq = any($2)";
+        select seq, data as agent from events where tenant_id = $1 and seq = any($2)";
 }

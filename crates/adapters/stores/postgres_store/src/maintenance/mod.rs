@@ -5,7 +5,7 @@ mod statements;
 use async_trait::async_trait;
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
-use relational::{Store as _, column::StoredTime, page_budget, read};
+use relational::{Store as _, column::StoredTime, page_budget, read, trim_log};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -13,7 +13,6 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     error::{ReadOnlySession, from_sqlx, in_table},
-    log_trim,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -80,7 +79,7 @@ impl Maintenance for StoreMaintenance {
     }
 
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
-        log_trim::trim(&self.0, before, limit).await
+        trim_log(&self.0, before, limit).await
     }
 }
 

@@ -84,25 +84,30 @@ impl TurnSql for PostgresStore {
         unless_deleted!(),
         join_reply!(),
         "left join lateral (select * from conversations c \
-     where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
-     where t.id = $1"
+         where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
+         where t.id = $1"
     );
+
     const OPEN_OF_AGENT: &'static str = open!("");
     const OPEN_OF_CONVERSATION: &'static str = open!("and conversation_id = $3");
     const LIST_ASCENDING: &'static str = list!("", ">", "asc");
     const LIST_DESCENDING: &'static str = list!("", "<", "desc");
+
     const LIST_OPEN_ASCENDING: &'static str = list!(
         "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
         ">",
         "asc"
     );
+
     const LIST_OPEN_DESCENDING: &'static str = list!(
         "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
         "<",
         "desc"
     );
+
     const LIST_OF_STATUS_ASCENDING: &'static str = list!("and r.status = $5", ">", "asc");
     const LIST_OF_STATUS_DESCENDING: &'static str = list!("and r.status = $5", "<", "desc");
+
     /// The running turn, or else the first queued one, or else the newest.
     const FIND_CURRENT: &'static str = concat!(
         "select c.user_id as owner, ",
@@ -110,12 +115,12 @@ impl TurnSql for PostgresStore {
         ", ",
         reply_columns!(),
         " from conversations c cross join lateral (select * from ( \
-        (select o.*, 0 as rank from turns o where o.tenant_id = c.tenant_id \
-            and o.agent_id = c.agent_id and o.conversation_id = c.id \
-            and o.status in ('queued', 'in_progress') order by o.queued_seq nulls first limit 1) \
-        union all (select n.*, 1 as rank from turns n where n.tenant_id = c.tenant_id \
-            and n.conversation_id = c.id order by n.sort_seq desc limit 1)) r \
-        order by rank limit 1) r ",
+            (select o.*, 0 as rank from turns o where o.tenant_id = c.tenant_id \
+                and o.agent_id = c.agent_id and o.conversation_id = c.id \
+                and o.status in ('queued', 'in_progress') order by o.queued_seq nulls first limit 1) \
+            union all (select n.*, 1 as rank from turns n where n.tenant_id = c.tenant_id \
+                and n.conversation_id = c.id order by n.sort_seq desc limit 1)) r \
+            order by rank limit 1) r ",
         join_reply!(),
         " where c.tenant_id = $1 and c.id = $2 and ",
         visible!()

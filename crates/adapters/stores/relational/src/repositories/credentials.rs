@@ -15,6 +15,7 @@ use ports::{
 use super::{
     idempotency,
     store_state::{ACCESS_VERSION, HAD_KEY},
+    tenants,
 };
 use crate::{
     column::TextList,
@@ -137,7 +138,7 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
             .transaction(move |connection| {
                 Box::pin(async move {
                     let entry = entry.as_ref();
-                    S::lock_tenant(connection, &tenant).await?;
+                    tenants::lock::<S>(connection, &tenant).await?;
                     if let Some(entry) = entry
                         && let Some(record) =
                             idempotency::find::<S>(connection, &tenant, entry).await?

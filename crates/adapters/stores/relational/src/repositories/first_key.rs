@@ -3,7 +3,7 @@
 use domain::Credential;
 use ports::{RepositoryError, Rows, ShowKey};
 
-use super::{CredentialSql, credentials::delete_key, store_state::had_key};
+use super::{CredentialSql, credentials::delete_key, store_state::had_key, tenants};
 
 /// Stores, shows and records the first key. Returns `false` if the store has ever contained a key,
 /// or if `show` failed. No other process may do the same at the same time.
@@ -25,7 +25,7 @@ async fn write<S: CredentialSql>(store: &S, key: Credential) -> Result<bool, Rep
     store
         .transaction(move |connection| {
             Box::pin(async move {
-                S::lock_tenant(connection, &key.tenant).await?;
+                tenants::lock::<S>(connection, &key.tenant).await?;
                 S::lock_state(connection).await?;
                 if had_key::<S>(connection).await? {
                     return Ok(false);

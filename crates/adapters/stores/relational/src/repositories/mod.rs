@@ -13,7 +13,7 @@ mod nodes;
 mod recovery;
 mod signing_keys;
 mod store_state;
-mod tenants;
+pub(crate) mod tenants;
 mod tokens;
 mod turns;
 
@@ -31,6 +31,8 @@ pub use tenants::Tenants;
 pub use tokens::Tokens;
 pub use turns::{TurnSql, Turns, open_turns};
 
+use crate::LogTrimSql;
+
 /// The statements of a store that runs those of this crate.
 pub fn statements<S>() -> impl Iterator<Item = &'static str>
 where
@@ -38,6 +40,7 @@ where
         + ConversationSql
         + CredentialSql
         + EventSql
+        + LogTrimSql
         + MessageSql
         + NodeSql
         + RecoverySql
@@ -48,6 +51,7 @@ where
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
+        <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,
         <S as RecoverySql>::STATEMENTS,
@@ -58,5 +62,6 @@ where
         tenants::STATEMENTS,
         tokens::STATEMENTS,
     ];
-    statements.into_iter().flatten().copied()
+    let statements = statements.into_iter().flatten().copied();
+    statements.chain([S::LOCK_TENANT])
 }

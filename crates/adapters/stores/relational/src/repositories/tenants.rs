@@ -5,7 +5,9 @@ use domain::{Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
 use crate::{
-    Store, parameters,
+    Store,
+    column::corrupt,
+    parameters,
     read::{self, ReadAs},
     stored::StoredTenant,
 };
@@ -45,4 +47,17 @@ where
         let rows = self.0.fetch_all(LIST, &[]).await?;
         read::rows("tenants", rows, |row: StoredTenant| row.try_into())
     }
+}
+
+/// Locks a tenant until the transaction ends. This is the first step of every transaction that changes
+/// data of the tenant.
+pub(crate) async fn lock<S: Store>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+) -> Result<(), RepositoryError> {
+    let rows = S::fetch_all_in(connection, S::LOCK_TENANT, parameters![tenant]).await?;
+    if rows.is_empty() {
+        return Err(corrupt("tenants.id")("the tenant does not exist"));
+    }
+    Ok(())
 }

@@ -33,29 +33,33 @@ impl AgentSql for SqliteStore {
         "select t.head_seq, ",
         agent_columns!(),
         " from tenants t left join agents a \
-     on a.tenant_id = t.id and a.id = ?2 and a.deleted_at is null \
-     where t.id = ?1"
+         on a.tenant_id = t.id and a.id = ?2 and a.deleted_at is null \
+         where t.id = ?1"
     );
+
     const LIST_ALL: &'static str = list!(
         "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
         "a.sort_seq desc, a.id desc",
         "sort_seq desc, id desc"
     );
+
     const LIST_BY_NAME: &'static str = list!(
         "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
         "a.name_key, a.id",
         "name_key, id"
     );
+
     const LIST_BY_CAPABILITY: &'static str = list!(
         "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
-     where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
+         where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
         "c.sort_seq desc, c.agent_id desc",
         "sort_seq desc, id desc"
     );
+
     /// The look-up by key costs the same however many agents the tenant has.
     const LIST_BY_IDS: &'static str = list!(
         "json_each(?5) i cross join agents a on a.tenant_id = ?1 and a.id = unhex(i.value) \
-     where (a.sort_seq, a.id) < (?3, ?4)",
+         where (a.sort_seq, a.id) < (?3, ?4)",
         "a.sort_seq desc, a.id desc",
         "sort_seq desc, id desc"
     );

@@ -46,25 +46,29 @@ pub(crate) const STATEMENTS: &[&str] = &[TOUCH];
 
 impl CredentialSql for SqliteStore {
     type Texts = Json<Vec<String>>;
+
     const FIND: &'static str = select!("where id = ?1 and kind = ?2");
+
     const LIST: &'static str = concat!(
         "select p.place_in_list as sort_seq, p.total, ",
         credential_columns!(),
         " from ",
         page_budget!(
             "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
-         + coalesce(octet_length(key_set), 0) as bytes from credentials \
-         where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
-         order by sort_seq desc limit ?4",
+             + coalesce(octet_length(key_set), 0) as bytes from credentials \
+             where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
+             order by sort_seq desc limit ?4",
             "place_in_list desc"
         ),
         " p cross join credentials c on c.rowid = p.credential order by p.place"
     );
+
     const ROTATE_SECRET: &'static str = rotate!(
         "previous_digest = case when ?6 is not null then digest end, \
-     previous_until = ?6, digest = ?4, last4 = ?5",
+         previous_until = ?6, digest = ?4, last4 = ?5",
         "digest is not null"
     );
+
     const ROTATE_KEYS: &'static str = rotate!("key_set = ?4, key_set_url = ?5", "digest is null");
 
     async fn insert_first_key(

@@ -31,39 +31,41 @@ impl EventSql for SqliteStore {
     /// the turn and as the message.
     const PAGE: &'static str = concat!(
         "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, e.data, \
-        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and a.deleted_at is null) as agent_exists, \
-        exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
-        coalesce( \
-            (select octet_length(s.agent) from agent_snapshots s \
-                where s.tenant_id = t.id and s.seq = e.seq), \
-            (select 2 * (octet_length(json_quote(r.input)) + coalesce((select octet_length(json_quote(m.content)) \
-                    from messages m where m.tenant_id = r.tenant_id \
-                        and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
-                    + coalesce(octet_length(r.tool_calls), 0) \
-                    + coalesce(octet_length(r.metadata), 0) \
-                from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-            (select octet_length(c.metadata) + coalesce((select octet_length(json_quote(m.content)) \
-                    from messages m where m.tenant_id = c.tenant_id \
-                        and m.conversation_id = c.id and m.seq = 1), 0) \
-                from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
-                    and e.type in ('conversation.created', 'conversation.updated')), \
-            0) as bytes \
-    from tenants t left join ( select * from events e ",
+            e.user_id, e.turn_id, e.actor, e.data, \
+            exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
+                and a.deleted_at is null) as agent_exists, \
+            exists (select 1 from conversations c where c.tenant_id = t.id \
+                and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
+            (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
+            coalesce( \
+                (select octet_length(s.agent) from agent_snapshots s \
+                    where s.tenant_id = t.id and s.seq = e.seq), \
+                (select 2 * (octet_length(json_quote(r.input)) + coalesce((select octet_length(json_quote(m.content)) \
+                        from messages m where m.tenant_id = r.tenant_id \
+                            and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
+                        + coalesce(octet_length(r.tool_calls), 0) \
+                        + coalesce(octet_length(r.metadata), 0) \
+                    from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
+                (select octet_length(c.metadata) + coalesce((select octet_length(json_quote(m.content)) \
+                        from messages m where m.tenant_id = c.tenant_id \
+                            and m.conversation_id = c.id and m.seq = 1), 0) \
+                    from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
+                        and e.type in ('conversation.created', 'conversation.updated')), \
+                0) as bytes \
+        from tenants t left join ( select * from events e ",
         filtered!(),
         " order by e.seq limit ?3) e \
-        on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
-    where t.id = ?1 order by e.seq"
+            on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
+        where t.id = ?1 order by e.seq"
     );
+
     /// Counts at most as many events as the limit allows.
     const COUNT: &'static str = concat!(
         "select count(*) from (select 1 from events e ",
         filtered!(),
         " limit ?3) e"
     );
+
     const TURNS: &'static str = concat!(
         "select ",
         turn_columns!(),
@@ -72,21 +74,24 @@ impl EventSql for SqliteStore {
         " from json_each(?2) q cross join turns r on r.tenant_id = ?1 and r.id = unhex(q.value)",
         join_reply!()
     );
+
     const CONVERSATIONS: &'static str = concat!(
         "select ",
         conversation_columns!(open_turns!()),
         " from json_each(?2) q cross join conversations c \
-     on c.tenant_id = ?1 and c.id = unhex(q.value) where ",
+         on c.tenant_id = ?1 and c.id = unhex(q.value) where ",
         visible!()
     );
+
     const GREETINGS: &'static str = concat!(
         "select ",
         message_columns!(),
         " from json_each(?2) q cross join messages m \
-     on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
-     where m.turn_id is null"
+         on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
+         where m.turn_id is null"
     );
+
     const SNAPSHOTS: &'static str = "\
-    select s.seq, s.agent from json_each(?2) q cross join agent_snapshots s \
-    on s.tenant_id = ?1 and s.seq = q.value";
+        select s.seq, s.agent from json_each(?2) q cross join agent_snapshots s \
+        on s.tenant_id = ?1 and s.seq = q.value";
 }

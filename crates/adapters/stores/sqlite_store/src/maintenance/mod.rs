@@ -5,10 +5,10 @@ mod statements;
 use async_trait::async_trait;
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
-use relational::{Store as _, column::StoredTime, page_budget};
+use relational::{Store as _, column::StoredTime, page_budget, trim_log};
 use sqlx::SqliteConnection;
 
-use crate::{SqliteStore, error::from_sqlx, log_trim};
+use crate::{SqliteStore, error::from_sqlx};
 
 pub(crate) use statements::STATEMENTS;
 use statements::{DELETE_AGENTS, DELETE_CLAIMS, ENDED, MARKS, NOW, PING, REMOVALS};
@@ -52,7 +52,7 @@ impl Maintenance for StoreMaintenance {
     }
 
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
-        log_trim::trim(&self.0, before, limit).await
+        trim_log(&self.0, before, limit).await
     }
 }
 

@@ -82,18 +82,23 @@ impl TurnSql for SqliteStore {
         unless_deleted!(),
         join_reply!(),
         "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-     where t.id = ?1"
+         where t.id = ?1"
     );
+
     const OPEN_OF_AGENT: &'static str = open!("");
     const OPEN_OF_CONVERSATION: &'static str = open!("and r.conversation_id = ?3");
     const LIST_ASCENDING: &'static str = list!("", ">", "asc");
     const LIST_DESCENDING: &'static str = list!("", "<", "desc");
+
     const LIST_OPEN_ASCENDING: &'static str =
         list!("and r.status in ('queued', 'in_progress')", ">", "asc");
+
     const LIST_OPEN_DESCENDING: &'static str =
         list!("and r.status in ('queued', 'in_progress')", "<", "desc");
+
     const LIST_OF_STATUS_ASCENDING: &'static str = list!("and r.status = ?5", ">", "asc");
     const LIST_OF_STATUS_DESCENDING: &'static str = list!("and r.status = ?5", "<", "desc");
+
     /// The running turn, or else the first queued one, or else the newest.
     const FIND_CURRENT: &'static str = concat!(
         "select c.user_id as owner, ",
@@ -101,11 +106,11 @@ impl TurnSql for SqliteStore {
         ", ",
         reply_columns!(),
         " from conversations c join turns r on r.rowid = coalesce( \
-        (select o.rowid from turns o where o.tenant_id = c.tenant_id \
-            and o.agent_id = c.agent_id and o.conversation_id = c.id \
-            and o.status in ('queued', 'in_progress') order by o.queued_seq limit 1), \
-        (select n.rowid from turns n where n.tenant_id = c.tenant_id \
-            and n.conversation_id = c.id order by n.sort_seq desc limit 1)) ",
+            (select o.rowid from turns o where o.tenant_id = c.tenant_id \
+                and o.agent_id = c.agent_id and o.conversation_id = c.id \
+                and o.status in ('queued', 'in_progress') order by o.queued_seq limit 1), \
+            (select n.rowid from turns n where n.tenant_id = c.tenant_id \
+                and n.conversation_id = c.id order by n.sort_seq desc limit 1)) ",
         join_reply!(),
         " where c.tenant_id = ?1 and c.id = ?2 and ",
         visible!()
