@@ -105,9 +105,9 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Store) {
         let finish = storage.turns.finish_turn(fixture::finish(&begin, ending));
         let pass = sweep();
         let (finished, swept) = if number % 2 == 0 {
-            futures::join!(finish, storage.recovery.sweep(&pass))
+            futures::join!(finish, storage.sweep.sweep(&pass))
         } else {
-            let (swept, finished) = futures::join!(storage.recovery.sweep(&pass), finish);
+            let (swept, finished) = futures::join!(storage.sweep.sweep(&pass), finish);
             (finished, swept)
         };
         let turn = lookup::turn(storage, begin.turn_id).await;
@@ -191,9 +191,6 @@ pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(sto
         .iter()
         .filter(|outcome| **outcome == BeginOutcome::NodeDead);
     assert_eq!((failed, started + rejected.count()), (started, 32));
-    let left = storage
-        .recovery
-        .in_progress_under(fixture::node_id(1))
-        .await;
+    let left = storage.sweep.in_progress_under(fixture::node_id(1)).await;
     assert_eq!(left.success(), []);
 }

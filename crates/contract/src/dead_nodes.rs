@@ -38,7 +38,7 @@ pub(crate) async fn two_nodes(storage: &Store) -> Agent {
 
 /// Marks all processes that can be marked as dead. Returns their number.
 pub(crate) async fn mark_dead_nodes(storage: &Store) -> u64 {
-    storage.recovery.mark_dead_nodes(sweeper()).await.success()
+    storage.sweep.mark_dead_nodes(sweeper()).await.success()
 }
 
 /// A conversation with a turn that runs on process 1, and queued turns behind it.
@@ -97,7 +97,7 @@ pub(crate) fn sweep() -> Sweep {
 
 /// Runs a sweep.
 pub(crate) async fn run_sweep(storage: &Store, sweep: &Sweep) -> SweepOutcome {
-    storage.recovery.sweep(sweep).await.success()
+    storage.sweep.sweep(sweep).await.success()
 }
 
 /// Returns the turns that a sweep has promoted.

@@ -233,15 +233,15 @@ pub async fn turns_of_a_higher_level_are_left_to_it(store: &impl SharedStore) {
     };
     let head = log::head(store, &fixture::tenant()).await;
     for pass in [sweep(), expired.clone()] {
-        let tenants = store.recovery.tenants_to_sweep(pass.max_wait).await;
+        let tenants = store.sweep.tenants_to_sweep(pass.max_wait).await;
         assert_eq!(tenants.success(), []);
         assert_eq!(
             run_sweep(store, &pass).await,
             writes::SweepOutcome::default()
         );
     }
-    assert_eq!(store.recovery.queued().await.success(), []);
-    let running = store.recovery.in_progress_under(left.running.node).await;
+    assert_eq!(store.sweep.queued().await.success(), []);
+    let running = store.sweep.in_progress_under(left.running.node).await;
     assert_eq!(running.success(), []);
     let (tenant, problem) = (
         fixture::tenant(),
@@ -249,7 +249,7 @@ pub async fn turns_of_a_higher_level_are_left_to_it(store: &impl SharedStore) {
     );
     let waiting = left.waiting[0].turn_id;
     let failed = store
-        .recovery
+        .sweep
         .fail_queued(&tenant, waiting, &problem, fixture::at(9))
         .await;
     assert_eq!(failed.success(), None);
@@ -278,7 +278,7 @@ pub async fn a_turn_behind_one_of_a_higher_level_waits(store: &impl SharedStore)
         finished.success(),
         FinishOutcome::Finished { promoted: None, .. }
     ));
-    let tenants = store.recovery.tenants_to_sweep(LONG).await.success();
+    let tenants = store.sweep.tenants_to_sweep(LONG).await.success();
     assert_eq!(tenants, []);
     assert_eq!(run_sweep(store, &sweep()).await.promoted, []);
 

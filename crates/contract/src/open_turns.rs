@@ -84,8 +84,8 @@ pub async fn a_change_of_a_turns_status_raises_the_position_of_its_conversation(
     setup::cancel_turn(storage, &waiting[1], None).await;
     positions.push(latest_activity(storage).await);
     let problem = fixture::retryable_problem();
-    let recovery = &storage.recovery;
-    let failed = recovery.fail_queued(&tenant, waiting[2].turn_id, &problem, stamp.time);
+    let sweep = &storage.sweep;
+    let failed = sweep.fail_queued(&tenant, waiting[2].turn_id, &problem, stamp.time);
     assert!(failed.await.success().is_some());
     positions.push(latest_activity(storage).await);
     setup::fail_turn(storage, &running).await;

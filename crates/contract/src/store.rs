@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{
     AgentRepository, ConversationRepository, CredentialRepository, EventPage, EventQuery,
-    FirstMessages, Idempotent, RepositoryError, Storage, TurnRecovery, TurnRepository,
+    FirstMessages, Idempotent, RepositoryError, Storage, SweepRepository, TurnRepository,
 };
 use tokio_util::task::TaskTracker;
 use writes::{
@@ -58,7 +58,7 @@ pub struct Store {
     /// Turns.
     pub turns: Written<dyn TurnRepository>,
     /// Turns without a live node, and turns that waited too long.
-    pub recovery: Recovery,
+    pub sweep: Sweeps,
     /// API keys and OAuth clients.
     pub credentials: Written<dyn CredentialRepository>,
 }
@@ -72,8 +72,8 @@ impl Store {
         Self {
             agents: written(&storage.agents, &writes),
             conversations: written(&storage.conversations, &writes),
-            recovery: Recovery {
-                port: Arc::clone(&storage.recovery),
+            sweep: Sweeps {
+                port: Arc::clone(&storage.sweep),
                 turns: turns.clone(),
             },
             turns,
@@ -255,20 +255,20 @@ impl Written<dyn TurnRepository> {
 
 /// Turns without a live node, with the writes of the core.
 #[derive(Clone)]
-pub struct Recovery {
-    port: Arc<dyn TurnRecovery>,
+pub struct Sweeps {
+    port: Arc<dyn SweepRepository>,
     turns: Written<dyn TurnRepository>,
 }
 
-impl Deref for Recovery {
-    type Target = dyn TurnRecovery;
+impl Deref for Sweeps {
+    type Target = dyn SweepRepository;
 
     fn deref(&self) -> &Self::Target {
         &*self.port
     }
 }
 
-impl Recovery {
+impl Sweeps {
     /// [`Sweep`].
     pub async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome> {
         self.turns.writes.write(sweep.clone()).await

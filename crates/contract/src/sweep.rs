@@ -1,4 +1,4 @@
-//! `TurnRecovery::sweep`: failing turns without a live node.
+//! `SweepRepository::sweep`: failing turns without a live node.
 
 use std::time::Duration;
 
@@ -171,7 +171,7 @@ pub async fn a_sweep_ignores_deleted_conversations(storage: &Store) {
         ..sweep()
     };
     assert_eq!(run_sweep(storage, &expired).await, SweepOutcome::default());
-    let tenants = storage.recovery.tenants_to_sweep(Duration::ZERO).await;
+    let tenants = storage.sweep.tenants_to_sweep(Duration::ZERO).await;
     assert_eq!(tenants.success(), []);
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     for queue in [of_queue, of_agent] {

@@ -26,7 +26,7 @@ pub(crate) async fn started_of(storage: &Store, tenant: &TenantId) -> BeginTurn 
 }
 
 async fn to_sweep(storage: &Store, max_wait: Duration) -> Vec<TenantId> {
-    let result = storage.recovery.tenants_to_sweep(max_wait).await;
+    let result = storage.sweep.tenants_to_sweep(max_wait).await;
     let mut tenants = result.success();
     tenants.sort();
     tenants
@@ -93,7 +93,7 @@ pub async fn a_queued_turn_can_be_failed(storage: &Store) {
     let (tenant, time) = (fixture::tenant(), fixture::at(800));
     let (failed, problem) = (&queue.waiting[0], fixture::retryable_problem());
     let result = storage
-        .recovery
+        .sweep
         .fail_queued(&tenant, failed.turn_id, &problem, time);
     let committed = result.await.success().expect("the turn waits");
     assert_eq!(event_count(committed), 1);
@@ -149,7 +149,7 @@ pub async fn only_queued_turns_can_be_failed(storage: &Store) {
         (&ours, fixture::turn_id(404)),
         (&other, queue.waiting[0].turn_id),
     ] {
-        let result = storage.recovery.fail_queued(tenant, turn, &problem, time);
+        let result = storage.sweep.fail_queued(tenant, turn, &problem, time);
         assert_eq!(result.await.success(), None, "{turn} of {tenant}");
     }
     assert_eq!(log::head(storage, &ours).await, head);

@@ -1,4 +1,4 @@
-//! `TurnRecovery::sweep`: queued turns start, or are failed if they have waited for too long.
+//! `SweepRepository::sweep`: queued turns start, or are failed if they have waited for too long.
 
 use std::time::{Duration, Instant};
 

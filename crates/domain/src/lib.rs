@@ -95,7 +95,7 @@ pub use scope::{Scope, Scopes};
 pub use signing_key::SigningKey;
 pub use sizes::Sizes;
 pub use tenant::{Tenant, TenantId};
-pub use ticket::{Ticket, TicketText};
+pub use ticket::TicketText;
 pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
 pub use turn::{FinishReason, Turn, TurnStatus, Usage};

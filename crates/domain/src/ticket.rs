@@ -4,16 +4,13 @@ use std::{fmt, time::Duration};
 
 use sha2::{Digest, Sha256};
 
-use crate::{CallerClaims, SecretDigest, base62};
+use crate::{SecretDigest, base62};
 
 /// The time for which a ticket is valid.
 pub const LIFE: Duration = Duration::from_secs(30);
 
 const PREFIX: &str = "agt_";
 const DIGITS: usize = 43;
-
-/// What a store keeps of a ticket: the claims of the caller that requested it.
-pub type Ticket = CallerClaims;
 
 /// The error for a text that is not a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -27,11 +27,11 @@ pub mod rate_limiter;
 pub mod reply_engine;
 pub mod signing_key_repository;
 pub mod storage;
+pub mod sweep_repository;
 pub mod tenant_repository;
 pub mod ticket_repository;
 pub mod token_repository;
 pub mod tool_provider;
-pub mod turn_recovery;
 pub mod turn_repository;
 pub mod write_store;
 
@@ -66,6 +66,7 @@ pub use reply_engine::{
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
+pub use sweep_repository::{SweepRepository, TurnAddress};
 pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
@@ -73,7 +74,6 @@ pub use tool_provider::{
     AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolArguments, ToolDefinition,
     ToolError, ToolProvider,
 };
-pub use turn_recovery::{TurnAddress, TurnRecovery};
 pub use turn_repository::{FoundTurn, TurnFilter, TurnQuery, TurnRepository};
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,

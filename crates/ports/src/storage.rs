@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
-    Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TicketRepository,
-    TokenRepository, TurnRecovery, TurnRepository, WriteStore,
+    Maintenance, NodeRepository, SigningKeyRepository, SweepRepository, TenantRepository,
+    TicketRepository, TokenRepository, TurnRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -20,7 +20,7 @@ pub struct Storage {
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
     /// Turns without a live node, and turns that waited too long.
-    pub recovery: Arc<dyn TurnRecovery>,
+    pub sweep: Arc<dyn SweepRepository>,
     /// Idempotency records.
     pub idempotency: Arc<dyn IdempotencyRepository>,
     /// The event log.

@@ -9,8 +9,8 @@ use application::{
     chat::{ChatContext, TurnRunner},
     engines::BreakerHints,
     node::Node,
-    recovery::{LocalTurnReconciler, Sweeper},
     remote_turns::{ForwardedReplies, ReplyForwarder, ReplyReceiver},
+    sweep::{LocalTurnReconciler, Sweeper},
     turns::CancellationListener,
 };
 use tokio::time::Instant;
@@ -80,16 +80,16 @@ impl Turns {
             Arc::clone(toolbox),
         ));
         let reconciler = Arc::new(LocalTurnReconciler::new(
-            Arc::clone(&storage.recovery),
+            Arc::clone(&storage.sweep),
             Arc::clone(&context),
             Arc::clone(&runner),
         ));
         let sweeper = Sweeper::new(
-            Arc::clone(&storage.recovery),
+            Arc::clone(&storage.sweep),
             Arc::clone(&context),
             Arc::clone(&runner),
         );
-        if storage.recovery.is_single_process() {
+        if storage.sweep.is_single_process() {
             // No other process can run turns of this store: the turns of the previous process are
             // ended now.
             sweeper.sweep_all().await?;

@@ -13,7 +13,7 @@ use crate::{
     fixture::Fixture,
     gated_writes::{Failure, GatedWrites},
     process::{Process, caller},
-    recovery::in_time,
+    sweep::in_time,
 };
 
 /// A turn that is being cancelled. The store waits for the test.

@@ -7,4 +7,4 @@ mod fixture;
 mod gated_writes;
 mod memory_release;
 mod process;
-mod recovery;
+mod sweep;

@@ -58,9 +58,6 @@ async fn a_process_holds_no_memory_of_a_thousand_ended_turns() {
     ended.expect("all end in time");
     assert_eq!(process.live.matching(|_| true).len(), 0);
     assert_eq!(process.engine.open_streams(), 0);
-    let left = fixture
-        .storage
-        .recovery
-        .in_progress_under(process.node.id());
+    let left = fixture.storage.sweep.in_progress_under(process.node.id());
     assert_eq!(left.await.expect("the store answers"), []);
 }

@@ -12,8 +12,8 @@ use application::{
     live_turns::LiveTurns,
     node::Node,
     realtime::LogTails,
-    recovery::{LocalTurnReconciler, Sweeper},
     remote_turns::ForwardedReplies,
+    sweep::{LocalTurnReconciler, Sweeper},
 };
 use contract::fixture;
 use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
@@ -74,17 +74,17 @@ impl Process {
             Arc::clone(&storage.agents),
             Arc::default(),
         ));
-        let recovery = || Arc::clone(&storage.recovery);
+        let sweep = || Arc::clone(&storage.sweep);
         let invalidator = invalidator(fixture, &caches, Arc::clone(&bus), &tasks);
         Self {
             chat: ChatService::new(Arc::clone(&context), Arc::clone(&runner)),
             turns: TurnService::new(cancelling, Arc::clone(&runner), bus),
             reconciler: LocalTurnReconciler::new(
-                recovery(),
+                sweep(),
                 Arc::clone(&context),
                 Arc::clone(&runner),
             ),
-            sweeper: Sweeper::new(recovery(), context, Arc::clone(&runner)),
+            sweeper: Sweeper::new(sweep(), context, Arc::clone(&runner)),
             invalidator,
             live: caches.live,
             engine,

@@ -122,7 +122,7 @@ macro_rules! turn_promises {
                 turns_are_listed_for_their_conversation_only,
                 the_current_turn_is_running_or_queued_or_the_newest,
             }
-            turn_recovery {
+            sweep_repository {
                 dead_nodes_are_marked,
                 a_node_without_a_lease_marks_no_others,
                 dead_nodes_without_turns_are_removed,

@@ -28,11 +28,11 @@ mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
-mod recovery;
 mod rows;
 mod server;
 mod store;
 mod store_state;
+mod sweep;
 mod tickets;
 mod tls_tunnel;
 mod transactions;
@@ -51,7 +51,7 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         credentials::STATEMENTS,
         facts::STATEMENTS,
         maintenance::STATEMENTS,
-        recovery::STATEMENTS,
+        sweep::STATEMENTS,
         server::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,

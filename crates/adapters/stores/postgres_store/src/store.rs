@@ -13,8 +13,8 @@ use ports::{RepositoryError, Storage, error::one_line};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
     repositories::{
-        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, Recovery,
-        SigningKeys, Tenants, Tokens, Turns,
+        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, SigningKeys, Sweeps,
+        Tenants, Tokens, Turns,
     },
 };
 use sqlx::{
@@ -232,7 +232,7 @@ impl PostgresStore {
             agents: Arc::new(Agents(store())),
             conversations: Arc::new(Conversations(store())),
             turns: Arc::new(Turns(store())),
-            recovery: Arc::new(Recovery(store())),
+            sweep: Arc::new(Sweeps(store())),
             idempotency: Arc::new(IdempotencyRecords(store())),
             events: Arc::new(Events(store())),
             credentials: Arc::new(Credentials(store())),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{SecretDigest, Ticket};
+use domain::{CallerClaims, SecretDigest};
 use ports::{RepositoryError, TicketRepository};
 use relational::{milliseconds, read};
 use sqlx::types::Json;
@@ -29,7 +29,7 @@ impl TicketRepository for Tickets {
     async fn insert(
         &self,
         digest: &SecretDigest,
-        ticket: &Ticket,
+        ticket: &CallerClaims,
         life: Duration,
     ) -> Result<(), RepositoryError> {
         let insert = sqlx::query(INSERT)
@@ -47,11 +47,11 @@ impl TicketRepository for Tickets {
             .await
     }
 
-    async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+    async fn find(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
         self.ticket(FIND, digest).await
     }
 
-    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
         self.ticket(REDEEM, digest).await
     }
 }
@@ -62,10 +62,10 @@ impl Tickets {
         &self,
         statement: &'static str,
         digest: &SecretDigest,
-    ) -> Result<Option<Ticket>, RepositoryError> {
+    ) -> Result<Option<CallerClaims>, RepositoryError> {
         let query = sqlx::query(statement).bind(digest.bytes().as_slice());
         let found = self.0.connections.fetch_optional(query).await?;
         let content = found.map(|row| read::row("tickets", &row)).transpose()?;
-        Ok(content.map(|(content,): (Json<Ticket>,)| content.0))
+        Ok(content.map(|(content,): (Json<CallerClaims>,)| content.0))
     }
 }

@@ -33,9 +33,9 @@ mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
-mod recovery;
 mod rows;
 mod store;
+mod sweep;
 mod tickets;
 mod transactions;
 mod turns;
@@ -54,7 +54,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         facts::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
-        recovery::STATEMENTS,
+        sweep::STATEMENTS,
         store::STATEMENTS,
         tickets::STATEMENTS,
     ]

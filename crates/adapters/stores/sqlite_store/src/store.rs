@@ -6,8 +6,8 @@ use ports::{RepositoryError, Storage};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
     repositories::{
-        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, Recovery,
-        SigningKeys, Tenants, Tokens, Turns,
+        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, SigningKeys, Sweeps,
+        Tenants, Tokens, Turns,
     },
 };
 use sqlx::{
@@ -139,7 +139,7 @@ impl SqliteStore {
             agents: Arc::new(Agents(store())),
             conversations: Arc::new(Conversations(store())),
             turns: Arc::new(Turns(store())),
-            recovery: Arc::new(Recovery(store())),
+            sweep: Arc::new(Sweeps(store())),
             idempotency: Arc::new(IdempotencyRecords(store())),
             events: Arc::new(Events(store())),
             credentials: Arc::new(Credentials(store())),
@@ -202,8 +202,8 @@ mod tests {
         let node = NodeId::new(Uuid::nil());
         let own_reads = async {
             storage.credentials.access_version().await.unwrap();
-            storage.recovery.in_progress_under(node).await.unwrap();
-            storage.recovery.queued().await.unwrap();
+            storage.sweep.in_progress_under(node).await.unwrap();
+            storage.sweep.queued().await.unwrap();
             storage.events.heads().await.unwrap()
         };
         // Less than the time limit of another reader.

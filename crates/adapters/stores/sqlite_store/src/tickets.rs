@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{SecretDigest, Ticket};
+use domain::{CallerClaims, SecretDigest};
 use ports::{RepositoryError, TicketRepository};
 
 use crate::{
@@ -39,7 +39,7 @@ impl TicketRepository for Tickets {
     async fn insert(
         &self,
         digest: &SecretDigest,
-        ticket: &Ticket,
+        ticket: &CallerClaims,
         life: Duration,
     ) -> Result<(), RepositoryError> {
         let insert = sqlx::query(INSERT)
@@ -50,8 +50,8 @@ impl TicketRepository for Tickets {
         inserted.map(drop)
     }
 
-    async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
-        let found: Option<Json<Ticket>> = sqlx::query_scalar(FIND)
+    async fn find(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
+        let found: Option<Json<CallerClaims>> = sqlx::query_scalar(FIND)
             .bind(digest.bytes().as_slice())
             .fetch_optional(&self.0.readers)
             .await
@@ -59,9 +59,9 @@ impl TicketRepository for Tickets {
         Ok(found.map(|content| content.0))
     }
 
-    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<CallerClaims>, RepositoryError> {
         let redeem = sqlx::query_scalar(REDEEM).bind(digest.bytes().to_vec());
-        let redeemed: Option<Json<Ticket>> = self
+        let redeemed: Option<Json<CallerClaims>> = self
             .0
             .transaction(move |connection| {
                 Box::pin(async move {

@@ -118,9 +118,9 @@ async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_th
         .insert(node, &fixture::process(), long)
         .await
         .unwrap();
-    let recovery = &database.recovery;
-    assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
-    let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
+    let sweep = &database.sweep;
+    assert_eq!(sweep.tenants_to_sweep(long).await.unwrap(), []);
+    let late = sweep.tenants_to_sweep(Duration::ZERO).await.unwrap();
     assert_eq!(late, [fixture::tenant()]);
 }
 

@@ -25,7 +25,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     error::{from_sqlx, in_table},
-    recovery,
+    sweep,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -82,7 +82,7 @@ pub(crate) async fn read(
         facts.open_turns.insert(key.clone(), open);
     }
     if let Some(query) = &query.swept {
-        let swept = recovery::swept(connection, query).await?;
+        let swept = sweep::swept(connection, query).await?;
         facts.swept.extend(swept);
     }
     Ok(())

@@ -10,9 +10,9 @@ mod first_key;
 mod idempotency;
 mod messages;
 mod nodes;
-mod recovery;
 mod signing_keys;
 mod store_state;
+mod sweeps;
 pub(crate) mod tenants;
 mod tokens;
 mod turns;
@@ -25,8 +25,8 @@ pub use first_key::insert_first_key;
 pub use idempotency::IdempotencyRecords;
 pub use messages::MessageSql;
 pub use nodes::{NodeSql, Nodes};
-pub use recovery::{Recovery, RecoverySql};
 pub use signing_keys::SigningKeys;
+pub use sweeps::{SweepSql, Sweeps};
 pub use tenants::Tenants;
 pub use tokens::Tokens;
 pub use turns::{TurnSql, Turns, open_turns};
@@ -43,7 +43,7 @@ where
         + LogTrimSql
         + MessageSql
         + NodeSql
-        + RecoverySql
+        + SweepSql
         + TurnSql,
 {
     let statements = [
@@ -54,7 +54,7 @@ where
         <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,
-        <S as RecoverySql>::STATEMENTS,
+        <S as SweepSql>::STATEMENTS,
         <S as TurnSql>::STATEMENTS,
         idempotency::STATEMENTS,
         signing_keys::STATEMENTS,

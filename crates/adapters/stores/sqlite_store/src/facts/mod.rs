@@ -22,7 +22,7 @@ use crate::{
     SqliteStore,
     batch_query::{BatchQuery, fetch},
     error::from_sqlx,
-    recovery,
+    sweep,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -50,7 +50,7 @@ pub(crate) async fn read(
         facts.logged.extend(logged(connection, query).await?);
     }
     if let Some(query) = &query.swept {
-        let swept = recovery::swept(connection, query).await?;
+        let swept = sweep::swept(connection, query).await?;
         facts.swept.extend(swept);
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::TenantId;
-use ports::{RepositoryError, TurnRecovery};
+use ports::{RepositoryError, SweepRepository};
 use tokio_util::sync::CancellationToken;
 use writes::Sweep;
 
@@ -22,7 +22,7 @@ const CHUNK: usize = 100;
 
 /// Ends the turns of dead processes, and promotes or fails queued turns.
 pub struct Sweeper {
-    recovery: Arc<dyn TurnRecovery>,
+    sweep: Arc<dyn SweepRepository>,
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
 }
@@ -30,12 +30,12 @@ pub struct Sweeper {
 impl Sweeper {
     /// Creates a sweeper whose promoted turns `runner` runs.
     pub fn new(
-        recovery: Arc<dyn TurnRecovery>,
+        sweep: Arc<dyn SweepRepository>,
         context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
     ) -> Self {
         Self {
-            recovery,
+            sweep,
             context,
             runner,
         }
@@ -48,7 +48,7 @@ impl Sweeper {
     }
 
     async fn sweep_if_lease_is_stable(&self) -> Result<(), RepositoryError> {
-        if !self.recovery.is_single_process()
+        if !self.sweep.is_single_process()
             && self.context.node.renewal_streak() < MIN_RENEWAL_STREAK
         {
             return Ok(());
@@ -58,15 +58,12 @@ impl Sweeper {
 
     /// Sweeps all tenants once.
     pub async fn sweep_all(&self) -> Result<(), RepositoryError> {
-        let marked = self
-            .recovery
-            .mark_dead_nodes(self.context.node.id())
-            .await?;
+        let marked = self.sweep.mark_dead_nodes(self.context.node.id()).await?;
         if marked > 0 {
             tracing::warn!(marked, "node leases expired; failing their turns");
         }
         let mut outcome = Ok(());
-        for tenant in self.recovery.tenants_to_sweep(MAX_QUEUE_TIME).await? {
+        for tenant in self.sweep.tenants_to_sweep(MAX_QUEUE_TIME).await? {
             // An error in one tenant does not delay the others.
             if let Some(swept) = round(self.sweep_tenant(&tenant)).await {
                 outcome = outcome.and(swept);

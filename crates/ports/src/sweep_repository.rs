@@ -21,7 +21,7 @@ pub struct TurnAddress {
 /// Turns without a live node, and turns that waited too long. Turns that a version of a higher level has marked with it
 /// MUST be left to nodes of that level: no method returns them.
 #[async_trait]
-pub trait TurnRecovery: Send + Sync {
+pub trait SweepRepository: Send + Sync {
     /// Returns `true` if only one process can open this store, so that all other registered
     /// processes are known to be dead.
     fn is_single_process(&self) -> bool;

@@ -1,4 +1,4 @@
-//! `TurnRecovery`: marking dead nodes, finding tenants to sweep, and failing queued turns.
+//! `SweepRepository`: marking dead nodes, finding tenants to sweep, and failing queued turns.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ async fn renewed(storage: &Store, id: NodeId) -> bool {
 /// Processes with an expired lease are marked, once, and have no lease any more; the caller never
 /// is. In a store of one process, all other processes are dead, whatever their leases.
 pub async fn dead_nodes_are_marked(storage: &Store) {
-    let is_single_process = storage.recovery.is_single_process();
+    let is_single_process = storage.sweep.is_single_process();
     storage
         .nodes
         .insert(sweeper(), &fixture::process(), LONG)
@@ -48,12 +48,12 @@ pub async fn dead_nodes_are_marked(storage: &Store) {
 /// A process whose own lease has expired, or that was marked, marks no other: the outage may have
 /// affected all processes. A store of one process has no others.
 pub async fn a_node_without_a_lease_marks_no_others(storage: &Store) {
-    let is_single_process = storage.recovery.is_single_process();
+    let is_single_process = storage.sweep.is_single_process();
     for number in [1, 2] {
         dying_node(storage, number).await;
     }
     for own in [fixture::node_id(1), fixture::node_id(404)] {
-        let marked = storage.recovery.mark_dead_nodes(own).await.success();
+        let marked = storage.sweep.mark_dead_nodes(own).await.success();
         assert_eq!(marked > 0, is_single_process, "{own}");
     }
 }
@@ -137,10 +137,10 @@ pub async fn turns_in_progress_are_listed_by_node(storage: &Store) {
     setup::start_turn(storage, &elsewhere).await;
     let other = setup::second_tenant(storage).await;
     let theirs = started_of(storage, &other).await;
-    let result = storage.recovery.in_progress_under(fixture::node_id(1));
+    let result = storage.sweep.in_progress_under(fixture::node_id(1));
     let turns = HashSet::from_iter(result.await.success());
     assert_eq!(turns, addresses([&theirs, &runs.running]));
-    let of_nobody = storage.recovery.in_progress_under(fixture::node_id(404));
+    let of_nobody = storage.sweep.in_progress_under(fixture::node_id(404));
     assert_eq!(of_nobody.await.success(), []);
 }
 
@@ -161,7 +161,7 @@ pub async fn queued_turns_are_listed(storage: &Store) {
         ..runs
     };
     setup::queue_turn(storage, &theirs).await;
-    let turns = HashSet::from_iter(storage.recovery.queued().await.success());
+    let turns = HashSet::from_iter(storage.sweep.queued().await.success());
     let expected = addresses([&queue.waiting[0], &queue.waiting[2], &theirs]);
     assert_eq!(turns, expected);
 }

@@ -7,7 +7,7 @@ use ports::{
     RepositoryError,
     write_store::{SweptConversation, SweptQuery, WaitingTurn, swept_conversations},
 };
-use relational::{level_permits, milliseconds, page_budget, repositories::RecoverySql};
+use relational::{level_permits, milliseconds, page_budget, repositories::SweepSql};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -89,10 +89,10 @@ const QUEUED_TURNS: &str = concat!(
      order by q.queued_seq"
 );
 
-/// The statements of this file, except those of `RecoverySql`.
+/// The statements of this file, except those of `SweepSql`.
 pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
 
-impl RecoverySql for PostgresStore {
+impl SweepSql for PostgresStore {
     const IS_OF_ONE_PROCESS: bool = false;
 
     /// A node whose lease is being renewed is skipped: it is alive. A node whose own lease has expired

@@ -7,7 +7,7 @@ use ports::{
     RepositoryError,
     write_store::{SweptConversation, SweptQuery, WaitingTurn, swept_conversations},
 };
-use relational::{level_permits, milliseconds, page_budget, repositories::RecoverySql};
+use relational::{level_permits, milliseconds, page_budget, repositories::SweepSql};
 use sqlx::{SqliteConnection, types::Json};
 use uuid::Uuid;
 
@@ -86,10 +86,10 @@ const QUEUED_TURNS: &str = concat!(
      order by q.queued_seq"
 );
 
-/// The statements of this file, except those of `RecoverySql`.
+/// The statements of this file, except those of `SweepSql`.
 pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
 
-impl RecoverySql for SqliteStore {
+impl SweepSql for SqliteStore {
     const IS_OF_ONE_PROCESS: bool = true;
 
     /// This process holds the lock of the store, so all other nodes are dead.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, TenantId, TurnId};
-use ports::{RepositoryError, TurnAddress, TurnRecovery};
+use ports::{RepositoryError, SweepRepository, TurnAddress};
 use uuid::Uuid;
 
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 /// The columns `tenant_id`, `conversation_id` and `id` of a turn.
 type StoredAddress = (String, Uuid, Uuid);
 
-/// The statements for the recovery of turns.
-pub trait RecoverySql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
+/// The statements for the sweep of turns.
+pub trait SweepSql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
     /// True if only one process can use the store, so that all other nodes are dead.
     const IS_OF_ONE_PROCESS: bool;
 
@@ -47,10 +47,10 @@ pub trait RecoverySql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
 }
 
 /// Recovery of turns in a store.
-pub struct Recovery<S>(pub S);
+pub struct Sweeps<S>(pub S);
 
 #[async_trait]
-impl<S: RecoverySql> TurnRecovery for Recovery<S> {
+impl<S: SweepSql> SweepRepository for Sweeps<S> {
     fn is_single_process(&self) -> bool {
         S::IS_OF_ONE_PROCESS
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{Problem, ProblemCode, Stamp, TurnId};
-use ports::{RepositoryError, TurnAddress, TurnRecovery};
+use ports::{RepositoryError, SweepRepository, TurnAddress};
 use tokio_util::sync::CancellationToken;
 use writes::commands::FailQueuedTurn;
 use writes::{FinishOutcome, FinishTurn, TurnEnding};
@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(3);
 
 /// Keeps the turns that the store records for this process equal to the turns that it runs.
 pub struct LocalTurnReconciler {
-    recovery: Arc<dyn TurnRecovery>,
+    sweep: Arc<dyn SweepRepository>,
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
 }
@@ -27,12 +27,12 @@ pub struct LocalTurnReconciler {
 impl LocalTurnReconciler {
     /// Creates a reconciler for the turns of `runner`.
     pub fn new(
-        recovery: Arc<dyn TurnRecovery>,
+        sweep: Arc<dyn SweepRepository>,
         context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
     ) -> Self {
         Self {
-            recovery,
+            sweep,
             context,
             runner,
         }
@@ -75,10 +75,7 @@ impl LocalTurnReconciler {
         &self,
         lost_before: &HashSet<TurnId>,
     ) -> Result<HashSet<TurnId>, RepositoryError> {
-        let in_progress = self
-            .recovery
-            .in_progress_under(self.context.node.id())
-            .await?;
+        let in_progress = self.sweep.in_progress_under(self.context.node.id()).await?;
         let mut lost = HashSet::new();
         for turn in in_progress {
             if self.context.live.is_local(turn.turn_id) {
@@ -154,7 +151,7 @@ impl LocalTurnReconciler {
             };
             outcome = outcome.and(self.fail_one(turn).await);
         }
-        if self.recovery.is_single_process() {
+        if self.sweep.is_single_process() {
             outcome = outcome.and(self.fail_all_queued().await);
         }
         if let Err(error) = outcome {
@@ -168,7 +165,7 @@ impl LocalTurnReconciler {
     /// Fails all queued turns. An error with one turn does not stop the others.
     async fn fail_all_queued(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
-        for turn in self.recovery.queued().await? {
+        for turn in self.sweep.queued().await? {
             outcome = outcome.and(self.fail_one(turn).await);
         }
         outcome

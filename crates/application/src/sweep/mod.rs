@@ -1,4 +1,4 @@
-//! Recovery of turns whose process has ended or has lost them: running turns fail, queued turns
+//! The sweep: turns whose process has ended or has lost them: running turns fail, queued turns
 //! are promoted or fail.
 
 mod local_turns;

@@ -1,3 +1,0 @@
-//! The event log.
-
-mod statements;

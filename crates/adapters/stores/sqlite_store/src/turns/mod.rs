@@ -1,3 +1,0 @@
-//! Turns.
-
-mod statements;
