@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{api_server::ApiServer, caller::Caller};
+use crate::{
+    api_server::ApiServer,
+    caller::Caller,
+    sse_client::{Blocks, field},
+};
 
 /// An event, with its id.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,32 +16,18 @@ pub(super) struct RunEvent {
 }
 
 /// A stream of events.
-pub(super) struct RunStream {
-    response: reqwest::Response,
-    unread: String,
-}
+pub(super) struct RunStream(Blocks);
 
 impl RunStream {
     /// The next event; `None` at the end of the stream.
     pub(super) async fn next(&mut self) -> Option<RunEvent> {
-        loop {
-            if let Some((block, rest)) = self.unread.split_once("\n\n") {
-                let field = |name: &str| {
-                    let mut values = block.lines().filter_map(|line| line.strip_prefix(name));
-                    values.next().map(|value| value.trim_start().to_owned())
-                };
-                let data = field("data:").expect("data");
-                let event = RunEvent {
-                    id: field("id:"),
-                    data: serde_json::from_str(&data).expect("JSON"),
-                };
-                assert_eq!(field("event:"), None, "the data contains the type");
-                self.unread = String::from(rest);
-                return Some(event);
-            }
-            let chunk = self.response.chunk().await.expect("a chunk")?;
-            self.unread.push_str(str::from_utf8(&chunk).expect("UTF-8"));
-        }
+        let block = self.0.next().await?;
+        assert_eq!(field(&block, "event"), None, "the data contains the type");
+        let data = field(&block, "data").expect("data");
+        Some(RunEvent {
+            id: field(&block, "id"),
+            data: serde_json::from_str(&data).expect("JSON"),
+        })
     }
 
     /// The next event of this type, which is the next one.
@@ -96,15 +86,7 @@ pub(super) async fn run(api: &ApiServer, agent: &str, body: &Value) -> Vec<RunEv
 
 /// The stream of a response.
 pub(super) fn stream(response: reqwest::Response) -> RunStream {
-    assert_eq!(response.status(), 200, "{response:?}");
-    let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
-    assert_eq!(header("content-type"), "text/event-stream");
-    assert_eq!(header("cache-control"), "no-store, no-transform");
-    assert_eq!(header("x-accel-buffering"), "no");
-    RunStream {
-        response,
-        unread: String::new(),
-    }
+    RunStream(Blocks::of(response))
 }
 
 /// Reads with these headers.

@@ -4,5 +4,6 @@ mod clients;
 mod edits;
 mod nodes;
 mod regions;
+mod slow_sockets;
 mod sockets;
 mod wire;

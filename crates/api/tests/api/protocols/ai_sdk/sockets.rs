@@ -23,7 +23,7 @@ use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::scripted_agent,
     script::scripted,
-    sockets::client::Upgrade,
+    sockets::client::{SocketClient, Upgrade},
 };
 
 /// The timeout of a test that hangs.
@@ -44,7 +44,11 @@ impl ChatSocket {
         if let Some(user) = user {
             upgrade = upgrade.header("X-User-Id", user);
         }
-        let socket = upgrade.open().await;
+        Self::over(upgrade.open().await).await
+    }
+
+    /// A chat socket on a connection that is open.
+    pub(super) async fn over(socket: SocketClient) -> Self {
         let connection = socket.into_connection();
         Self(WebSocketStream::from_raw_socket(connection, Role::Client, None).await)
     }
@@ -57,6 +61,18 @@ impl ChatSocket {
     /// Sends a frame during which the service may close the socket.
     async fn send_or_lose(&mut self, frame: impl ToString) {
         let _ = self.0.send(Message::text(frame.to_string())).await;
+    }
+
+    /// The next frame; `None` if the connection has ended.
+    pub(super) async fn next_frame(&mut self) -> Option<Value> {
+        loop {
+            let received = tokio::time::timeout(TIMEOUT, self.0.next()).await;
+            match received.expect("a frame in time")?.ok()? {
+                Message::Text(text) => return Some(serde_json::from_str(&text).expect("JSON")),
+                Message::Ping(_) | Message::Pong(_) => {}
+                _ => return None,
+            }
+        }
     }
 
     async fn receive(&mut self) -> Message {

@@ -7,16 +7,15 @@ mod models;
 mod stored;
 mod streams;
 
-use std::time::Duration;
-
 use domain::ProblemCode;
 use reqwest::Response;
 use serde_json::{Value, json};
 
-use crate::{caller::Caller, response::Request};
-
-/// The timeout of a test that hangs.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::{
+    caller::Caller,
+    response::Request,
+    sse_client::{Blocks, field},
+};
 
 /// A request for a completion.
 fn completion(caller: &Caller, body: &Value) -> Request {
@@ -76,47 +75,22 @@ async fn error(request: Request, status: u16, code: ProblemCode) -> Value {
 }
 
 /// The data of a stream.
-struct DataStream {
-    response: Response,
-    unread: String,
-}
+struct DataStream(Blocks);
 
 impl DataStream {
     /// Sends a request with a streamed response.
     async fn open(caller: Caller, mut body: Value) -> Self {
         body["stream"] = true.into();
-        let response = completion(&caller, &body).open().await;
-        assert_eq!(response.status(), 200, "{response:?}");
-        for (name, value) in [
-            ("content-type", "text/event-stream"),
-            ("cache-control", "no-store, no-transform"),
-            ("x-accel-buffering", "no"),
-        ] {
-            assert_eq!(header(&response, name).as_deref(), Some(value));
-        }
-        Self {
-            response,
-            unread: String::new(),
-        }
+        Self(Blocks::of(completion(&caller, &body).open().await))
     }
 
     /// The next data; `None` at the clean end of the stream.
     async fn next(&mut self) -> Option<String> {
         loop {
-            if let Some((block, _)) = self.unread.split_once("\n\n") {
-                let data = block.lines().find_map(|line| line.strip_prefix("data: "));
-                let data = data.map(str::to_owned);
-                let read = block.len() + 2;
-                self.unread.drain(..read);
-                if data.is_some() {
-                    return data;
-                }
-                continue;
+            let block = self.0.next().await?;
+            if let Some(data) = field(&block, "data") {
+                return Some(data);
             }
-            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await;
-            let chunk = chunk.expect("the stream goes on in time");
-            let bytes = chunk.expect("a chunk")?;
-            self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8"));
         }
     }
 

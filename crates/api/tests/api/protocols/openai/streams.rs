@@ -119,7 +119,7 @@ async fn begun(caller: Caller, body: Value, script: &mut Script) -> (DataStream,
 
 /// Asserts that a stream ends with an error, and not as if it were whole.
 async fn assert_fails(stream: DataStream, code: ProblemCode) {
-    let request_id = super::header(&stream.response, "x-request-id");
+    let request_id = super::header(&stream.0.response, "x-request-id");
     let data = stream.remaining().await;
     let [data] = data.as_slice() else {
         panic!("more than an error: {data:?}");
