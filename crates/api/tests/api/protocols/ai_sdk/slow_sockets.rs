@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
+use socket::SocketTimeouts;
 use tokio::io::AsyncReadExt as _;
 
 use super::sockets::{ChatSocket, send_frame};
