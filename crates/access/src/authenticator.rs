@@ -1,6 +1,6 @@
 //! Authentication of API keys and access tokens.
 
-mod changes;
+mod access_version;
 
 use std::{
     sync::{

@@ -1,9 +1,9 @@
 //! The use cases of agents: create, read, change, delete.
 
-mod changing;
 mod error;
 mod listing;
 mod rule_testing;
+mod update;
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::{
     Created, Engines, KeyedSemaphore, VersionCondition, cache::CachedPorts, idempotency,
     principal_limits::PrincipalLimits,
 };
-use changing::CHANGE_ATTEMPTS;
+use update::CHANGE_ATTEMPTS;
 
-pub use changing::ConfigReplacement;
 pub use error::AgentError;
 pub use listing::AgentListing;
 pub use rule_testing::RuleTestCommand;
+pub use update::ConfigReplacement;
 
 /// The use cases of agents: create, read, change, delete.
 pub struct AgentService {

@@ -1,10 +1,10 @@
 //! The use cases of conversations: create, read, change, delete.
 
-mod changing;
 mod creating;
 mod error;
 mod forking;
 mod listing;
+mod update;
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use writes::DeleteOutcome;
 use writes::commands::DeleteConversation;
 
 use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
-use changing::CHANGE_ATTEMPTS;
+use update::CHANGE_ATTEMPTS;
 
 pub use creating::{CreatedConversation, NewConversation};
 pub use error::ConversationError;

@@ -35,7 +35,7 @@ impl LogRetention {
             &stop,
             "cannot remove expired events; retrying",
             || async {
-                let events = self.sweep(&stop).await?;
+                let events = self.trim(&stop).await?;
                 if events > 0 {
                     tracing::debug!(events, "expired events removed");
                 }
@@ -46,7 +46,7 @@ impl LogRetention {
     }
 
     /// Removes all expired events chunk by chunk, and returns their number.
-    async fn sweep(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
+    async fn trim(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
         let age = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
         let now = self.maintenance.now().await?.milliseconds();
         let before = Timestamp::from_milliseconds(now.saturating_sub(age));

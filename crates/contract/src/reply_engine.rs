@@ -44,7 +44,7 @@ pub fn request(number: u32) -> ModelRequest {
         turn_number: i64::from(number),
         user_id: Some("ada".to_owned()),
         history: Arc::default(),
-        message: "Hello, what can you do? 🦊".to_owned(),
+        message: "Hello, what can you do? 🦊".into(),
         steps: Vec::new(),
         tools: Arc::default(),
         unavailable_tools: Vec::new(),

@@ -27,7 +27,7 @@ pub struct ModelRequest {
     /// The conversation before this message, oldest first; empty for immediate engines.
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
-    pub message: String,
+    pub message: Arc<str>,
     /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
     /// The agent's tools that are available now; empty for immediate engines.
@@ -41,7 +41,12 @@ pub struct ModelRequest {
 
 impl ModelRequest {
     /// Creates the first request of a turn, without user, history and tools.
-    pub fn new(tenant: TenantId, agent: Arc<Agent>, turn_id: TurnId, message: String) -> Self {
+    pub fn new(
+        tenant: TenantId,
+        agent: Arc<Agent>,
+        turn_id: TurnId,
+        message: impl Into<Arc<str>>,
+    ) -> Self {
         Self {
             tenant,
             agent,
@@ -49,7 +54,7 @@ impl ModelRequest {
             turn_number: 0,
             user_id: None,
             history: Arc::default(),
-            message,
+            message: message.into(),
             steps: Vec::new(),
             tools: Arc::default(),
             unavailable_tools: Vec::new(),

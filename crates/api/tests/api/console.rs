@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 250 * 1024;
 
 /// The paths of the built files below `/console/`, except for the page.
 fn built_files() -> BTreeSet<String> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("console");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../http/documents/console");
     let names = |folder: PathBuf| -> Vec<String> {
         let entries = fs::read_dir(&folder).expect("the built console");
         let files = entries.map(|entry| entry.expect("an entry"));

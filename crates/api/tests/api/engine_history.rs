@@ -87,7 +87,7 @@ async fn engines_receive_a_repeated_message_once() {
     let (answered, ()) = tokio::join!(ask("one"), async {
         let call = script.next_call().await;
         assert_eq!(shown(&call), Vec::<String>::new());
-        assert_eq!(call.request.message, "one");
+        assert_eq!(&*call.request.message, "one");
         call.answer("one!").await;
     });
     assert_ne!(answered.ok()["turnId"], failed["turnId"]);

@@ -174,7 +174,7 @@ async fn messages_to_a_busy_conversation_wait_in_order() {
     }
     for (number, mut connection) in waiting.into_iter().enumerate() {
         let call = script.next_call().await;
-        assert_eq!(call.request.message, ["one", "two", "three"][number]);
+        assert_eq!(&*call.request.message, ["one", "two", "three"][number]);
         assert_eq!(call.request.history.len(), 2 * number);
         script.assert_no_more_calls();
         call.answer("Yes.").await;

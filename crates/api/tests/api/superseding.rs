@@ -211,7 +211,7 @@ async fn nothing_is_superseded_while_a_turn_runs_and_engines_see_no_superseded_m
     let (regenerated, history) = tokio::join!(writer.post("/api/chat", regenerate), async {
         let call = script.next_call().await;
         let history = call.request.history.clone();
-        assert_eq!(call.request.message, "one");
+        assert_eq!(&*call.request.message, "one");
         call.answer("another reply").await;
         history
     });

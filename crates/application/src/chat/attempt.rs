@@ -119,7 +119,7 @@ impl ChatAttempt {
     /// Returns the request to an engine, without history and tools.
     pub(super) fn reply_request(&self, target: &ChatTarget) -> ModelRequest {
         let (tenant, agent) = (self.caller.tenant.clone(), Arc::clone(&target.agent));
-        let message = self.input(target).to_owned();
+        let message = self.input(target);
         ModelRequest {
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use writes::commands::CreateConversation;
 
 use super::{
-    ConversationError, ConversationService, changing::CHANGE_ATTEMPTS, forking::Fork, own_user_id,
+    ConversationError, ConversationService, forking::Fork, own_user_id, update::CHANGE_ATTEMPTS,
 };
 use crate::idempotency::{self, check_key, stored_result};
 

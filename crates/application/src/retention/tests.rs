@@ -48,7 +48,7 @@ async fn removes_all_expired_events_in_chunks() {
     let log = Arc::new(Log::default());
     *log.expired.lock() = 2 * CHUNK as u64 + 7;
     let stop = CancellationToken::new();
-    assert_eq!(retention(&log).sweep(&stop).await.unwrap(), 1_007);
+    assert_eq!(retention(&log).trim(&stop).await.unwrap(), 1_007);
     let before = Timestamp::from_milliseconds(400_000);
     assert_eq!(*log.calls.lock(), [(before, CHUNK); 3]);
 }

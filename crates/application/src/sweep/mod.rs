@@ -1,8 +1,8 @@
 //! The sweep: turns whose process has ended or has lost them: running turns fail, queued turns
 //! are promoted or fail.
 
-mod local_turns;
+mod local_turn_reconciler;
 mod sweeper;
 
-pub use local_turns::LocalTurnReconciler;
+pub use local_turn_reconciler::LocalTurnReconciler;
 pub use sweeper::Sweeper;

@@ -68,19 +68,19 @@ pub async fn chat(
 ) -> Result<HttpResponse, ApiError> {
     let began = Instant::now();
     let mode = ResponseMode::from_request(request.headers(), body.0.stream());
-    let message = Message::new(body.0, RequestId::of(&request), mode, key.0)?;
+    let message = SentChat::new(body.0, RequestId::of(&request), mode, key.0)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = match mode {
         ResponseMode::Stream => authorized.open_stream(&state).await?,
         ResponseMode::Async | ResponseMode::Full => None,
     };
-    let is_stored = matches!(message, Message::Stored(..));
+    let is_stored = matches!(message, SentChat::Stored(..));
     let accepted = match message {
-        Message::Stored(command, key) => {
+        SentChat::Stored(command, key) => {
             let sending = authorized.chat.send(authorized.caller(), *command, key);
             sending.await?
         }
-        Message::Ephemeral(chat) => {
+        SentChat::Ephemeral(chat) => {
             let sending = authorized.chat.send_ephemeral(authorized.caller(), chat);
             sending.await?
         }
@@ -104,12 +104,12 @@ pub async fn chat(
 }
 
 /// A message that is stored in a conversation, or that is not stored.
-enum Message {
+enum SentChat {
     Stored(Box<ChatCommand>, Option<IdempotencyKey>),
     Ephemeral(EphemeralChat),
 }
 
-impl Message {
+impl SentChat {
     fn new(
         body: ChatRequest,
         request_id: Option<String>,

@@ -4,9 +4,9 @@ use domain::{EventType, admission::Admission};
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
-    conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids, turn_row},
+    turn_admission::{ConversationState, Rejection},
 };
 use crate::{BeginOutcome, BeginTurn, Command, Committed, Planned, Planner, Scope};
 
@@ -110,7 +110,7 @@ fn queue(
         EventType::TurnQueued,
         turn_ids(begin, state),
     );
-    let mut row = turn_row(begin, queued);
+    let mut row = turn_row(begin, begin.queued(), queued);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
     if let ConversationState::Existing(found) = state {

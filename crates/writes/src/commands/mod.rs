@@ -2,7 +2,7 @@
 
 mod begin_turn;
 mod cancel_turn;
-mod conversation_state;
+mod completed_turn;
 mod create_agent;
 mod create_conversation;
 mod create_credential;
@@ -15,9 +15,9 @@ mod in_doubt;
 mod new_turn;
 mod open_turns;
 mod promotion;
-mod record_completed_turn;
 mod revoke_credential;
 mod sweep;
+mod turn_admission;
 mod update_agent;
 mod update_conversation;
 

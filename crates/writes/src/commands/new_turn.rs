@@ -12,7 +12,7 @@ use ports::{
     },
 };
 
-use super::conversation_state::ConversationState;
+use super::turn_admission::ConversationState;
 use crate::{
     BeginTurn, ConversationTarget, Part, Planner, Scope, TurnMessages,
     event_rows::{self, TurnIds},
@@ -106,11 +106,11 @@ impl Planner<'_> {
             self.supersede(begin, ids, supersession.from_seq, state.last_message_seq());
         }
         let started = self.log_turn(tenant, stamp, EventType::TurnStarted, ids);
-        let mut row = turn_row(begin, started);
-        row.turn = Turn {
+        let turn = Turn {
             retry_of: messages.retry_of,
             ..begin.started()
         };
+        let mut row = turn_row(begin, turn, started);
         row.message_id = messages.message.id;
         row.message_seq = Some(messages.message.seq);
         row.turn_number = Some(messages.turn_number);
@@ -189,12 +189,12 @@ impl Planner<'_> {
     }
 }
 
-/// Builds the row of a queued turn. `sort_seq` is the position of its first event; the caller sets
-/// `queued_seq`.
-pub(super) fn turn_row(begin: &BeginTurn, sort_seq: Seq) -> TurnRow {
+/// Builds the row of a turn without its place in the conversation and in the queue, which the caller
+/// sets. `sort_seq` is the position of its first event.
+pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow {
     TurnRow {
         tenant: begin.tenant.clone(),
-        turn: begin.queued(),
+        turn,
         principal: begin.stamp.actor.clone(),
         message_id: begin.message_id,
         reuses_message: false,

@@ -126,7 +126,7 @@ fn turn(number: u32, status: TurnStatus) -> TurnRow {
         idempotency: Some(fixture::entry(&format!("key-{number}"))),
         ..begin_turn(number, existing(2))
     };
-    let mut row = new_turn::turn_row(&begin, Seq(i64::from(number)));
+    let mut row = new_turn::turn_row(&begin, begin.queued(), Seq(i64::from(number)));
     row.turn.status = status;
     if status == TurnStatus::InProgress {
         row.turn.agent_version = Some(agent().version);

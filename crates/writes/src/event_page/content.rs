@@ -72,10 +72,11 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
             conversation_data(row, content)
         }
         EventType::MessagesSuperseded => superseded_data(row)?,
-        kind => row
+        kind if kind.is_of_turn() => row
             .turn_id
             .and_then(|id| content.turns.get(&id))
             .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
+        _ => EventData::DELETED,
     };
     Ok(data)
 }

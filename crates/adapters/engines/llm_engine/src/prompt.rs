@@ -54,7 +54,7 @@ pub(crate) struct Prompt {
     /// The model accepts a system message. Otherwise its text begins the first message of the user.
     has_system_role: bool,
     history: Arc<Vec<HistoryMessage>>,
-    message: String,
+    message: Arc<str>,
     /// The tool calls of the turn so far, and their results.
     pub(crate) steps: Vec<Arc<ModelStep>>,
     /// A message with tool calls needs a text.

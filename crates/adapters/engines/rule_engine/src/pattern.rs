@@ -1,4 +1,4 @@
-//! Patterns: regular expressions with limits on time and memory.
+//! Patterns: regular expressions with a limit on memory, whose searches can pause.
 //!
 //! A search reads the message with a lazy DFA (`dfa_search`). If that gives up or groups are
 //! needed, it simulates the NFA (`nfa_search`). Both can pause within a message, so no pattern
@@ -60,12 +60,12 @@ pub(crate) struct Pattern {
 #[derive(Debug, Default)]
 pub(crate) struct PatternMemory {
     cache: Option<Cache>,
-    search: Search,
+    search: PatternSearch,
 }
 
 /// A search, at the position that it has reached.
 #[derive(Debug, Default)]
-enum Search {
+enum PatternSearch {
     #[default]
     NotStarted,
     /// From the first candidate position on.
@@ -148,19 +148,19 @@ impl Pattern {
         let prefilter = self.prefilter.as_ref();
         loop {
             memory.search = match mem::take(&mut memory.search) {
-                Search::NotStarted => {
+                PatternSearch::NotStarted => {
                     let Some(first) = next_candidate(prefilter, message, 0) else {
                         return Poll::Ready(None);
                     };
                     self.begin(&mut memory.cache, message, first)
                 }
-                Search::Dfa(first, mut search) => {
+                PatternSearch::Dfa(first, mut search) => {
                     let (Some(dfa), Some(cache)) = (&self.dfa, &mut memory.cache) else {
                         unreachable!("a search with the DFA has a DFA and a cache");
                     };
                     match search.advance(dfa, cache, prefilter, message, slice) {
                         Poll::Pending => {
-                            memory.search = Search::Dfa(first, search);
+                            memory.search = PatternSearch::Dfa(first, search);
                             return Poll::Pending;
                         }
                         Poll::Ready(DfaOutcome::NoMatch) => return Poll::Ready(None),
@@ -170,10 +170,10 @@ impl Pattern {
                         Poll::Ready(DfaOutcome::Match | DfaOutcome::GaveUp) => self.by_nfa(first),
                     }
                 }
-                Search::Nfa(mut search) => {
+                PatternSearch::Nfa(mut search) => {
                     let found = search.advance(&self.nfa, prefilter, message, slice);
                     if found.is_pending() {
-                        memory.search = Search::Nfa(search);
+                        memory.search = PatternSearch::Nfa(search);
                     }
                     return found;
                 }
@@ -182,19 +182,19 @@ impl Pattern {
     }
 
     /// Starts a search at the first position where the pattern can match.
-    fn begin(&self, cache: &mut Option<Cache>, message: &str, first: usize) -> Search {
+    fn begin(&self, cache: &mut Option<Cache>, message: &str, first: usize) -> PatternSearch {
         let Some(dfa) = &self.dfa else {
             return self.by_nfa(first);
         };
         let cache = cache.get_or_insert_with(|| dfa.create_cache());
         match DfaSearch::new(dfa, cache, message, first) {
-            Some(search) => Search::Dfa(first, search),
+            Some(search) => PatternSearch::Dfa(first, search),
             None => self.by_nfa(first),
         }
     }
 
-    fn by_nfa(&self, first: usize) -> Search {
-        Search::Nfa(Box::new(NfaSearch::new(
+    fn by_nfa(&self, first: usize) -> PatternSearch {
+        PatternSearch::Nfa(Box::new(NfaSearch::new(
             &self.nfa,
             first,
             self.keeps_captures,

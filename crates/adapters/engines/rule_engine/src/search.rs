@@ -139,7 +139,7 @@ mod tests {
             turn_number: 0,
             user_id: None,
             history: Arc::default(),
-            message: message.to_owned(),
+            message: message.into(),
             steps: Vec::new(),
             tools: Arc::default(),
             unavailable_tools: Vec::new(),

@@ -8,8 +8,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     connection_manager::{ConnectionManager, McpIntervals},
+    restart_on_panic::restart_on_panic,
     state::State,
-    supervision::restart_on_panic,
     transport::McpTransport,
 };
 

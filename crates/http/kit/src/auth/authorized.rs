@@ -12,7 +12,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
 use domain::{Principal, ProblemCode, Scope, Scopes};
 use ports::StreamSlot;
 
-use super::{forwarded_caller::is_counted_elsewhere, streams::open_stream};
+use super::{forwarded_caller::is_counted_elsewhere, open_stream_limit::open_stream};
 use crate::{
     problem::ApiError,
     request::{QueryParameters, routed_path},

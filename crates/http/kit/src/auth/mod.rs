@@ -9,10 +9,10 @@ mod authorized;
 mod forwarded;
 mod forwarded_caller;
 mod large_responses;
+mod open_stream_limit;
 mod origin;
 mod rate_limits;
 mod socket_handshake;
-mod streams;
 
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
@@ -26,7 +26,7 @@ pub use authorized::{
 };
 pub use forwarded_caller::{forwarded_caller, is_forwarded, rejected_region};
 pub use large_responses::LargeResponses;
+pub use open_stream_limit::open_stream;
 pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};
 pub use rate_limits::{count_request, rate_limit};
 pub use socket_handshake::{SUBPROTOCOL, check_socket_request, is_upgrade};
-pub use streams::open_stream;

@@ -11,7 +11,7 @@ use actix_web::{
 };
 use cpu_pool::PoolError;
 use domain::{AgentDraft, ConversationKey, FaultCode, ProblemCode};
-use futures::{FutureExt, future::LocalBoxFuture};
+use futures::{FutureExt, StreamExt as _, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -205,12 +205,13 @@ fn read_bytes(
 ) -> LocalBoxFuture<'static, Result<ReceivedBody, ApiError>> {
     let state = request.app_data::<Data<HttpState>>().cloned();
     let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
-    // The layer `read_body` has already read the whole body.
-    let body = Bytes::from_request(request, payload);
+    // The layer `read_body` has already read the whole body, which is now one part.
+    let mut payload = payload.take();
     async move {
         let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
         let auth_context = auth_context.ok_or_else(unauthenticated)?;
-        let bytes = body.await.map_err(|error| {
+        let part = payload.next().await;
+        let bytes = part.unwrap_or(Ok(Bytes::new())).map_err(|error| {
             ApiError::new(ProblemCode::MalformedJson).with_source(error.to_string())
         })?;
         Ok(ReceivedBody {

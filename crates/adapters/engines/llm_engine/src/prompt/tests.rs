@@ -23,7 +23,7 @@ fn request_after(history: &[(Role, String)]) -> ModelRequest {
         });
     ModelRequest {
         history: Arc::new(messages.collect()),
-        message: "the new message".to_owned(),
+        message: "the new message".into(),
         ..contract::reply_engine::request(0)
     }
 }

@@ -61,7 +61,7 @@ async fn the_prompt_describes_the_agent() {
         history_message(4, Role::User, "Are you there?"),
         history_message(5, Role::Agent, "Yes."),
     ]);
-    request.message = "What can you do?".to_owned();
+    request.message = "What can you do?".into();
     assert_snapshot!(format_messages(&prompt_messages(request).await), @r"
     [system]
     You are Ada.
@@ -102,7 +102,7 @@ async fn empty_sections_are_omitted() {
     agent.name = "Ada".to_owned();
     agent.personality = String::new();
     agent.capabilities = Vec::new();
-    request.message = "Hello".to_owned();
+    request.message = "Hello".into();
     assert_snapshot!(format_messages(&prompt_messages(request).await), @r"
     [system]
     You are Ada.
@@ -120,7 +120,7 @@ async fn user_text_stays_in_messages_of_the_user() {
         history_message(2, Role::Agent, "b"),
     ]);
     let mut hostile = calm.clone();
-    hostile.message = injection.to_owned();
+    hostile.message = injection.into();
     hostile.user_id = Some(injection.to_owned());
     hostile.history = Arc::new(vec![
         history_message(1, Role::User, injection),

@@ -63,7 +63,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         turn_number: 0,
         user_id: Some("u-1".to_owned()),
         history: Arc::default(),
-        message: message.to_owned(),
+        message: message.into(),
         steps: Vec::new(),
         tools: Arc::default(),
         unavailable_tools: Vec::new(),

@@ -9,7 +9,7 @@ pub(crate) async fn start_reply(
     message: &str,
 ) -> Result<ModelStream, ReplyError> {
     let mut request = contract::reply_engine::request(0);
-    message.clone_into(&mut request.message);
+    request.message = message.into();
     engine.request(request).await
 }
 

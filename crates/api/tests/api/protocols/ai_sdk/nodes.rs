@@ -75,7 +75,7 @@ async fn at_most_one_of_two_edits_follows_a_stop() {
         let next = format!("Next {round}");
         running = own.post(&edit(&next)).await;
         assert_eq!(running.status(), 200);
-        while call.request.message != next {
+        while *call.request.message != *next {
             call = pair.a.script.next_call().await;
         }
     }

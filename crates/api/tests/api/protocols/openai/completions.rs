@@ -62,7 +62,7 @@ async fn nothing_is_stored_without_a_conversation_key() {
     let request = completion(&writer, &body).header("X-User-Id", "grace");
     let (reply, ()) = tokio::join!(ok(request), async {
         let call = script.next_call().await;
-        assert_eq!(call.request.message, "Three?");
+        assert_eq!(&*call.request.message, "Three?");
         assert_eq!(call.request.user_id.as_deref(), Some("grace"));
         let history = call.request.history.iter();
         let history: Vec<_> = history.map(|it| (it.role, &*it.content)).collect();

@@ -121,7 +121,7 @@ async fn librechat_lists_chats_and_titles() {
     });
     let (stream, ()) = tokio::join!(DataStream::open(writer.clone(), body), async {
         let call = script.next_call().await;
-        assert_eq!(call.request.message, "Hello");
+        assert_eq!(&*call.request.message, "Hello");
         call.answer("Hi!").await;
     });
     let data = stream.remaining().await;

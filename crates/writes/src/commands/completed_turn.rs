@@ -4,9 +4,9 @@ use domain::{EventType, Stamp, TurnStatus};
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
-    conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids},
+    turn_admission::{ConversationState, Rejection},
 };
 use crate::{Command, Committed, CompletedTurn, Planned, Planner, RecordTurnOutcome, Scope};
 
