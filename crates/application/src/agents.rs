@@ -12,14 +12,16 @@ use domain::{
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
-use writes::DeleteOutcome;
-use writes::commands::{CreateAgent, DeleteAgent};
+use update::CHANGE_ATTEMPTS;
+use writes::{
+    DeleteOutcome,
+    commands::{CreateAgent, DeleteAgent},
+};
 
 use crate::{
     Created, Engines, KeyedSemaphore, VersionCondition, cache::CachedPorts, idempotency,
     principal_limits::PrincipalLimits,
 };
-use update::CHANGE_ATTEMPTS;
 
 pub use error::AgentError;
 pub use listing::AgentListing;

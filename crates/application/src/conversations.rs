@@ -13,11 +13,10 @@ use domain::{
     Principal, Stamp, TenantId,
 };
 use ports::{ConversationName, RepositoryError};
-use writes::DeleteOutcome;
-use writes::commands::DeleteConversation;
+use update::CHANGE_ATTEMPTS;
+use writes::{DeleteOutcome, commands::DeleteConversation};
 
 use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
-use update::CHANGE_ATTEMPTS;
 
 pub use creating::{CreatedConversation, NewConversation};
 pub use error::ConversationError;

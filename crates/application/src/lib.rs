@@ -1,4 +1,4 @@
-//! Use cases: the only place for business logic.
+//! Use cases. What a change of stored data does is decided by the commands of `writes`.
 //!
 //! A service decides. It neither formats, which is the task of the interface, nor translates, which
 //! is the task of an adapter. It reaches everything outside through ports alone. It takes the

@@ -2,10 +2,11 @@
 
 use std::{num::NonZeroU32, sync::Arc};
 
-use super::rate_limiter::{INTERVAL, exhaust, fast, holder, holder_in, slow, take, take_units};
 use domain::RatePolicy;
 use ports::RateLimiter;
 use tokio::time::sleep;
+
+use super::rate_limiter::{INTERVAL, exhaust, fast, holder, holder_in, slow, take, take_units};
 
 /// Several units are granted together or not at all, and are refilled evenly.
 pub async fn several_units_are_granted_together_or_not_at_all(limiter: &Arc<dyn RateLimiter>) {

@@ -13,10 +13,7 @@ use ports::{
 use tokio_util::task::TaskTracker;
 use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, DeleteOutcome, FinishOutcome,
-    FinishTurn, RecordTurnOutcome, Reply, Sweep, SweepOutcome,
-};
-use writes::{
-    ShownEvents, WriteTimeouts, Writes,
+    FinishTurn, RecordTurnOutcome, Reply, ShownEvents, Sweep, SweepOutcome, WriteTimeouts, Writes,
     commands::{
         CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
         DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,

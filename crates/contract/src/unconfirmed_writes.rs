@@ -17,10 +17,8 @@ use ports::{
 };
 use tokio_util::task::TaskTracker;
 use writes::{
-    CancelOutcome, ConversationTarget, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding,
-};
-use writes::{
-    Command, WriteTimeouts, Writes,
+    CancelOutcome, Command, ConversationTarget, DeleteOutcome, FinishOutcome, RecordTurnOutcome,
+    TurnEnding, WriteTimeouts, Writes,
     commands::{
         CancelTurn, CreateAgent, CreateConversation, DeleteConversation, UpdateAgent,
         UpdateConversation,

@@ -18,8 +18,8 @@ pub struct TurnAddress {
     pub turn_id: TurnId,
 }
 
-/// Turns without a live node, and turns that waited too long. Turns that a version of a higher level has marked with it
-/// MUST be left to nodes of that level: no method returns them.
+/// Turns without a live node, and turns that waited too long. Turns that a version of a higher level
+/// has marked with it MUST be left to nodes of that level: no method returns them.
 #[async_trait]
 pub trait SweepRepository: Send + Sync {
     /// Returns `true` if only one process can open this store, so that all other registered

@@ -9,7 +9,7 @@ pub(crate) fn run() -> Result<()> {
     run_program(&mut cargo([
         "test",
         "--locked",
-        "--package=agent-service",
+        "--package=api",
         "--test=api",
         "sockets::protocol::",
         "--",

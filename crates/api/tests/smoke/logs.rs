@@ -81,7 +81,7 @@ async fn a_token_that_is_too_long_is_logged_once_without_its_text() {
 #[tokio::test]
 async fn a_line_has_a_trace_id_only_if_the_request_has_one() {
     let folder = folder();
-    let settings = [("SERVER__PORT", "0"), ("LOG__LEVEL", "info,api=debug")];
+    let settings = [("SERVER__PORT", "0"), ("LOG__LEVEL", "info,http=debug")];
     let running = RunningService::of(service(folder.path(), &[], &settings));
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let traceparent = format!("00-{trace}-00f067aa0ba902b7-01");

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{AgentQuery, AgentRepository, Clock, Idempotent, RepositoryError};
-use writes::commands::{CreateAgent, DeleteAgent, UpdateAgent};
-use writes::{Committed, DeleteOutcome};
+use writes::{
+    Committed, DeleteOutcome,
+    commands::{CreateAgent, DeleteAgent, UpdateAgent},
+};
 
 use super::{CachedCommand, Caches};
 

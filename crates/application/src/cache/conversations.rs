@@ -11,8 +11,10 @@ use ports::{
     Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
-use writes::DeleteOutcome;
-use writes::commands::{CreateConversation, DeleteConversation, UpdateConversation};
+use writes::{
+    DeleteOutcome,
+    commands::{CreateConversation, DeleteConversation, UpdateConversation},
+};
 
 use super::{CachedCommand, Caches};
 

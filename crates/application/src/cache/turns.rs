@@ -6,10 +6,10 @@ use domain::{
     AgentId, ConversationContext, ConversationId, MessageId, SentMessage, TenantId, TurnId,
 };
 use ports::{ConversationName, RepositoryError};
-use writes::commands::{CancelTurn, FailQueuedTurn};
 use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
     FinishOutcome, FinishTurn, RecordTurnOutcome, Sweep, TurnEnding,
+    commands::{CancelTurn, FailQueuedTurn},
 };
 
 use super::{CachedCommand, Caches};

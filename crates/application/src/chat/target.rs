@@ -206,11 +206,11 @@ fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Messa
     match found.message.role {
         Role::User if has_text => Ok(None),
         Role::User => {
-            let detail = "required to replace a user's message";
+            let detail = "required to supersede a user's message";
             Err(InputFault::new("/message", FaultCode::Required, detail))
         }
         Role::Agent if has_text => {
-            let detail = "must be absent to replace an agent's message";
+            let detail = "must be absent to supersede an agent's message";
             Err(InputFault::new(
                 "/message",
                 FaultCode::NotCombinable,

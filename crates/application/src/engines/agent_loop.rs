@@ -5,6 +5,7 @@ mod large_integers;
 
 use std::sync::Arc;
 
+use call::{CallResult, CheckedCall};
 use domain::{FinishReason, ModelStep, ToolStep, Usage};
 use futures::{StreamExt as _, stream};
 use ports::{ModelRequest, ReplyError};
@@ -17,7 +18,6 @@ use super::{
     partial_reply::{CallEnd, PartialReply},
 };
 use crate::toolbox::ToolMetrics;
-use call::{CallResult, CheckedCall};
 
 /// The maximum number of responses with tool calls in a turn. After them the model must reply
 /// without tools.

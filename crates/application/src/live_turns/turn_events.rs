@@ -67,7 +67,7 @@ impl TurnEventStream {
             return None;
         }
         let subject = self.turn.live.subject();
-        let messages = TurnPlace {
+        let place = TurnPlace {
             turn_id: subject.turn_id,
             conversation_id: subject.stored_conversation(),
             seq: None,
@@ -77,7 +77,7 @@ impl TurnEventStream {
         // Returned even if the turn has started since.
         if progress.was_queued && !delivered.started && !delivered.queued {
             delivered.queued = true;
-            return Some(TurnEvent::Queued(messages));
+            return Some(TurnEvent::Queued(place));
         }
         if let Some(started) = progress.started.filter(|_| !delivered.started) {
             delivered.started = true;
@@ -94,12 +94,12 @@ impl TurnEventStream {
                 ..completed.reply.clone()
             }),
             TurnOutcome::Failed(problem) => TurnEvent::Failed(TurnFailed {
-                turn_id: messages.turn_id,
-                conversation_id: messages.conversation_id,
+                turn_id: place.turn_id,
+                conversation_id: place.conversation_id,
                 error: problem.clone(),
                 seq: None,
             }),
-            TurnOutcome::Cancelled => TurnEvent::Cancelled(messages),
+            TurnOutcome::Cancelled => TurnEvent::Cancelled(place),
         })
     }
 }

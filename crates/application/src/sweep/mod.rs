@@ -1,5 +1,4 @@
-//! The sweep: turns whose process has ended or has lost them: running turns fail, queued turns
-//! are promoted or fail.
+//! The sweep ends or promotes turns whose process has ended or has lost them.
 
 mod local_turn_reconciler;
 mod sweeper;

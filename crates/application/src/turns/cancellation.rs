@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, MessageId, PrincipalId, Stamp};
-use writes::commands::CancelTurn;
-use writes::{CancelOutcome, Reply};
+use writes::{CancelOutcome, Reply, commands::CancelTurn};
 
 use super::TurnError;
 use crate::{

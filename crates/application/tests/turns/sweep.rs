@@ -1,4 +1,4 @@
-//! Recovery of turns that would be lost with their process.
+//! Turns that would be lost with their process.
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 

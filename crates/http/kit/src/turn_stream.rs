@@ -62,7 +62,7 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// Returns the problem that a client is told, if it still listens.
+    /// Returns the problem that a client receives, if it still listens.
     pub fn problem(self) -> Option<ProblemCode> {
         match self {
             Self::ClientClosed => None,
@@ -166,6 +166,7 @@ impl<E: StreamEncoder> OpenResponse<E> {
             // A turn that runs here ends before the process does.
             let moves = E::MOVES && !self.turn.events.runs_here();
             let interruption = tokio::select! {
+                // A credential that has ended reads no further event.
                 biased;
                 reason = &mut self.end => Some(reason),
                 advanced = self.turn.advance() => advanced.err().map(Interruption::Unreadable),

@@ -5,10 +5,8 @@ use std::{sync::Arc, time::Duration};
 use access::AuthContext;
 use domain::Seq;
 use http::Response;
-use kit::auth::TrustedProxies;
+use kit::{auth::TrustedProxies, region::X_CONSISTENCY};
 use ports::{Home, HomeBody};
-
-use kit::region::X_CONSISTENCY;
 
 use super::{forward::parse_position, newest_writes::NewestWrites};
 

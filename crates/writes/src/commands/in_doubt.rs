@@ -3,7 +3,6 @@
 //! They prove it, since other writes may have changed its rows again. They are read under the tenant
 //! lock, which waits until the transaction of the earlier attempt has ended.
 
-use crate::{BeginTurn, Committed, ConversationTarget, PromotedTurn, TurnMessages};
 use domain::{ConversationId, EventType, NodeId, Seq, TenantId, TurnStatus};
 use ports::{
     Facts,
@@ -11,6 +10,7 @@ use ports::{
 };
 
 use super::{ending::Ended, promotion::promoted_turn};
+use crate::{BeginTurn, Committed, ConversationTarget, PromotedTurn, TurnMessages};
 
 /// Returns the position of the first event of this kind that matches.
 pub(super) fn find(

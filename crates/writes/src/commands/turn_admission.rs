@@ -1,6 +1,5 @@
 //! The state of the conversation in which a turn begins.
 
-use crate::{AnsweredMessage, BeginTurn, ConversationTarget, TurnMessages};
 use domain::{
     Conversation, IdempotencyRecord, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
@@ -9,6 +8,8 @@ use ports::{
     Facts, RepositoryError,
     write_store::{ConversationFacts, TurnRow},
 };
+
+use crate::{AnsweredMessage, BeginTurn, ConversationTarget, TurnMessages};
 
 /// The reason why a turn may not begin. Nothing is written then.
 pub(super) enum Rejection {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::fixture;
 use domain::{EventData, Seq, event_data::Tombstone};
 use ports::LogBounds;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fixture;
 
 fn record(seq: i64, kind: EventType) -> EventRecord {
     let stamp = fixture::stamp(seq);

@@ -1,12 +1,12 @@
 //! Recording what a committed transaction has read and written.
 
 use domain::{AgentId, ConversationId, Seq, TenantId};
-
-use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
 use ports::{
     Facts, Rows,
     write_store::{ConversationFacts, InTenant, TurnRow},
 };
+
+use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
 
 impl KnownFacts {
     /// Records `facts`, which were read at one point in time, or assumed and confirmed, and the changes

@@ -1,8 +1,7 @@
 //! The transactions of the store.
 
 use domain::Timestamp;
-use ports::RepositoryError;
-use ports::write_store::Rows;
+use ports::{RepositoryError, write_store::Rows};
 use relational::{Parameter, Store, Work};
 use sqlx::{
     PgConnection,

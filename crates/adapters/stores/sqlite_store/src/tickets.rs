@@ -5,13 +5,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{CallerClaims, SecretDigest};
 use ports::{RepositoryError, TicketRepository};
+use relational::{Store as _, milliseconds};
+use sqlx::types::Json;
 
 use crate::{
     SqliteStore,
     error::{conflict_on, in_table},
 };
-use relational::{Store as _, milliseconds};
-use sqlx::types::Json;
 
 const INSERT: &str = concat!(
     "insert into tickets (digest, content, ends_at) values (?1, ?2, ",

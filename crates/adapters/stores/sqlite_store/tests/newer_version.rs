@@ -4,8 +4,7 @@ mod database;
 
 use std::ops::Deref;
 
-use contract::Store;
-use contract::{fixture, newer_version::SharedStore};
+use contract::{Store, fixture, newer_version::SharedStore};
 use domain::{EventType, Seq};
 use relational::SchemaError;
 use sqlite_store::{SqliteOptions, SqliteStore};

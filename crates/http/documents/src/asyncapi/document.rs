@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kit::{auth::SUBPROTOCOL, operations::OperationTable};
+use kit::{auth::SUBPROTOCOL, body::MissingComponent, operations::OperationTable};
 use serde_json::{Map, Value, json};
 use socket::{CloseCode, Reconnect, frames};
 
@@ -10,7 +10,6 @@ use super::{
     message::{CHAT, Channel, LOG, Message, SOCKET, correlation_ids},
     operations, schemas, servers, sockets, streams,
 };
-use kit::body::MissingComponent;
 
 /// The AsyncAPI version. Generators such as Modelina do not support newer ones.
 const VERSION: &str = "3.0.0";

@@ -1,12 +1,12 @@
 //! The replies: one message for each kind of result.
 
+use kit::body::MissingComponent;
 use serde_json::Value;
 
 use super::{
     message::Message,
     sockets::{frame, frame_of, reply},
 };
-use kit::body::MissingComponent;
 
 /// The key of the reply to a command that was not executed.
 pub(super) const ERROR: &str = "errorReply";

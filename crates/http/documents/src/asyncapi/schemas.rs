@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use kit::body::MissingComponent;
 use serde_json::{Map, Value, json};
 use socket::frames::COMMANDS;
 
 use super::{replies, sockets};
 use crate::openapi::tagged_variants;
-use kit::body::MissingComponent;
 
 const COMPONENTS: &str = "#/components/schemas/";
 

@@ -1,5 +1,6 @@
 //! The messages on sockets.
 
+use kit::body::MissingComponent;
 use serde_json::{Value, json};
 use socket::frames::COMMANDS;
 
@@ -10,7 +11,6 @@ use super::{
     schemas::{component, reference, summary, variant},
 };
 use crate::openapi::pascal_case;
-use kit::body::MissingComponent;
 
 /// The frames of the server that are not replies: key and type.
 const FRAMES: &[(&str, &str)] = &[

@@ -1,6 +1,7 @@
 //! The messages in streams of server-sent events.
 
 use domain::EventType;
+use kit::body::MissingComponent;
 use serde_json::{Value, json};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     message::{CHAT, Channel, LOG, Message},
     schemas::{component, reference, summary},
 };
-use kit::body::MissingComponent;
 
 /// The key of the message that requests a stream.
 pub(super) const REQUEST: &str = "chatRequest";

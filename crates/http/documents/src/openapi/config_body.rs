@@ -1,8 +1,7 @@
 //! The body of `PUT /api/agents/{id}/config`: the whole configuration, and beside it the other
 //! members that a client sets of an agent.
 
-use kit::body::AGENT_MEMBERS;
-use kit::body::MissingComponent;
+use kit::body::{AGENT_MEMBERS, MissingComponent};
 use serde_json::{Map, Value, json};
 
 use super::component::{component, put};

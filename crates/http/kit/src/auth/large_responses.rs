@@ -9,10 +9,10 @@ use actix_web::{
     http::Method,
 };
 use domain::{ProblemCode, TenantId};
+use parking_lot::Mutex;
 use server::hold_until_sent;
 
 use crate::problem::ApiError;
-use parking_lot::Mutex;
 
 /// The minimum size of a large response; smaller ones fit into the buffers of their connection.
 const MIN_LARGE_BYTES: u64 = 64 * 1024;

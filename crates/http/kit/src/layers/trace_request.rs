@@ -27,6 +27,9 @@ use crate::{
     state::HttpState,
 };
 
+/// The module of these lines in `LOG__LEVEL`.
+const LOG_TARGET: &str = "http";
+
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The id of a request in the log.
@@ -152,6 +155,7 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
     match response.response().extensions().get::<FailureCause>() {
         Some(FailureCause(cause)) => {
             tracing::error!(
+                target: LOG_TARGET,
                 request_id,
                 trace_id = trace_id(request),
                 method,
@@ -164,6 +168,7 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
         }
         None => {
             tracing::debug!(
+                target: LOG_TARGET,
                 request_id,
                 trace_id = trace_id(request),
                 method,

@@ -16,8 +16,7 @@ use super::{
     run_events::{Run, RunEvents},
     stream,
 };
-use crate::EndUser;
-use crate::resend::resend_key;
+use crate::{EndUser, resend::resend_key};
 
 /// The query. Unknown parameters are ignored, as the client may have put its own into the URL.
 #[derive(Debug)]

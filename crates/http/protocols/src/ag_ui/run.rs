@@ -23,8 +23,7 @@ use super::{
     run_events::{Run, RunEvents},
     stream,
 };
-use crate::EndUser;
-use crate::resend::resend_key;
+use crate::{EndUser, resend::resend_key};
 
 /// The header of clients that can join a run again. They show the parts of a message in their order.
 const X_RUN_ID: HeaderName = HeaderName::from_static("x-run-id");

@@ -8,7 +8,6 @@ mod error;
 mod follow;
 mod frames;
 mod messages;
-mod outlet;
 mod part;
 mod part_converter;
 mod path;

@@ -8,11 +8,6 @@ use actix_web::{
 };
 use bytestring::ByteString;
 use domain::{AgentId, FaultCode, ProblemCode};
-use futures::{
-    StreamExt as _,
-    future::ready,
-    stream::{LocalBoxStream, SelectAll, once},
-};
 use kit::{
     auth::{Authorized, SealedServices, TurnsRead, check_socket_request, open_stream},
     problem::ApiError,
@@ -21,6 +16,7 @@ use kit::{
 };
 use ports::StreamSlot;
 use socket::{CloseCode, Connection, End, Incoming, SocketState};
+use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -61,7 +57,8 @@ pub(super) async fn open_socket(
         },
         connection,
         requests: HashMap::new(),
-        answers: SelectAll::new(),
+        answering: JoinSet::new(),
+        events: mpsc::channel(1),
         _slot: slot,
     };
     actix_web::rt::spawn(socket.run());
@@ -74,15 +71,19 @@ struct Socket {
     connection: Connection,
     /// The requests that are being answered, by the client's ids.
     requests: HashMap<String, CancellationToken>,
-    answers: SelectAll<LocalBoxStream<'static, Answered>>,
+    /// The tasks that answer them.
+    answering: JoinSet<()>,
+    /// What the tasks pass on. One event waits at a time: a task whose frames are not sent waits.
+    events: (mpsc::Sender<RequestEvent>, mpsc::Receiver<RequestEvent>),
     _slot: Option<StreamSlot>,
 }
 
-/// What has happened to a request.
-enum Answered {
+/// An event of a request.
+pub(super) enum RequestEvent {
+    /// The next frame of its answer.
     Frame(ByteString),
     /// The request with this id has ended.
-    All(String),
+    Ended(String),
 }
 
 impl Socket {
@@ -93,7 +94,7 @@ impl Socket {
             End::Closed(_) => End::Closed(Some(CloseCode::Normal.into())),
             end => end,
         };
-        self.answers.clear();
+        self.answering.abort_all();
         self.connection.close(end, None).await;
     }
 
@@ -102,15 +103,15 @@ impl Socket {
         let authenticator = Arc::clone(&self.context.state.authenticator);
         let mut watch = authenticator.watch_credential(auth_context);
         loop {
-            // A client that does not read its frames is not read either, and its requests wait: the
-            // text of a turn that arrives meanwhile is sent in one piece.
+            // A client that does not read its frames is not read either, and no more frames are taken
+            // from its requests: the text of a turn that arrives meanwhile is sent in one piece.
             let has_room = self.connection.send_queue.request_room();
             let served = tokio::select! {
                 biased;
                 end = watch.ended() => Err(End::Close(end.into())),
                 // Before the next frame, whose id may be that of a request that has just ended.
-                Some(answered) = self.answers.next(), if has_room => {
-                    self.send(answered);
+                Some(event) = self.events.1.recv(), if has_room => {
+                    self.apply(event);
                     Ok(())
                 }
                 incoming = self.connection.next(has_room) => {
@@ -123,11 +124,13 @@ impl Socket {
         }
     }
 
-    fn send(&mut self, answered: Answered) {
-        match answered {
-            Answered::Frame(frame) => self.connection.send_queue.push_any(frame),
-            Answered::All(id) => {
+    fn apply(&mut self, event: RequestEvent) {
+        match event {
+            RequestEvent::Frame(frame) => self.connection.send_queue.push_any(frame),
+            RequestEvent::Ended(id) => {
                 self.requests.remove(&id);
+                // Its task ends without another event.
+                while self.answering.try_join_next().is_some() {}
             }
         }
     }
@@ -159,20 +162,21 @@ impl Socket {
         }
         let stopped = CancellationToken::new();
         let context = self.context.clone();
-        let answering = SocketRequest::new(context, request_id.clone(), stopped.clone());
+        let events = self.events.0.clone();
+        let answering = SocketRequest::new(context, request_id.clone(), stopped.clone(), events);
         let rejection = if open.is_some() {
             let detail = "names a request that has not ended";
             ApiError::invalid("/requestId", FaultCode::NotCombinable, detail)
         } else if self.requests.len() >= MAX_REQUESTS {
             ApiError::new(ProblemCode::TooManyStreams)
         } else {
-            self.requests.insert(request_id.clone(), stopped);
-            let frames = answering.answer(request).map(Answered::Frame);
-            let answer = frames.chain(once(ready(Answered::All(request_id))));
-            self.answers.push(answer.boxed_local());
+            self.requests.insert(request_id, stopped);
+            self.answering.spawn_local(answering.answer(request));
             return Ok(());
         };
-        self.send(Answered::Frame(answering.rejected(&rejection)));
+        self.connection
+            .send_queue
+            .push_any(answering.rejected(&rejection));
         Ok(())
     }
 }

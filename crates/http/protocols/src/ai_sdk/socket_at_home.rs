@@ -119,7 +119,7 @@ impl SocketRequest {
                 }
                 let chunk: Value =
                     serde_json::from_slice(data).map_err(|error| lost().with_source(error))?;
-                self.outlet.push(chunks.next(&chunk)).await;
+                self.push_frame(chunks.next(&chunk)).await;
             }
         }
     }

@@ -7,30 +7,29 @@ use actix_web::web::Data;
 use application::chat::AcceptedTurn;
 use bytestring::ByteString;
 use domain::{AgentId, ProblemCode, TurnEvent};
-use futures::Stream;
 use kit::{
     auth::{ChatWrite, SealedServices, TurnsRead, count_request, open_stream},
     operations::{CHAT_COST, ONE_REQUEST},
     problem::{ApiError, problem, store_problem},
     state::HttpState,
+    turn_stream::{EncodedTurn, TurnEncoder},
 };
 use regions::{RegionRole, Regions};
 use serde::Serialize;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     error,
     follow::current_turn,
     frames::{ClientRequest, ServerFrame},
-    outlet::Outlet,
     part_converter::PartConverter,
     path::Chat,
     request::ChatBody,
     requested_turn::Submission,
     send::{accept, named_chat},
+    socket::RequestEvent,
 };
-use kit::turn_stream::{EncodedTurn, TurnEncoder};
-
 use crate::{EndUser, X_USER_ID};
 
 /// The context of all requests of a socket.
@@ -54,7 +53,8 @@ pub(super) struct SocketRequest {
     pub(super) stopped: CancellationToken,
     /// The users that the headers of the request name: at most one, if they are valid.
     pub(super) named_users: Vec<String>,
-    pub(super) outlet: Outlet,
+    /// The events for the socket.
+    pub(super) events: mpsc::Sender<RequestEvent>,
 }
 
 /// An error that ends a request before its turn.
@@ -110,27 +110,23 @@ fn named_users(headers: HashMap<String, String>) -> Vec<String> {
 
 impl SocketRequest {
     /// Creates a request with the client's id.
-    pub(super) fn new(context: SocketContext, id: String, stopped: CancellationToken) -> Self {
+    pub(super) fn new(
+        context: SocketContext,
+        id: String,
+        stopped: CancellationToken,
+        events: mpsc::Sender<RequestEvent>,
+    ) -> Self {
         Self {
             context,
             id,
             stopped,
             named_users: Vec::new(),
-            outlet: Outlet::default(),
+            events,
         }
     }
 
-    /// Returns the frames that answer the request.
-    pub(super) fn answer(
-        self,
-        request: Result<ClientRequest, ApiError>,
-    ) -> impl Stream<Item = ByteString> {
-        let outlet = self.outlet.clone();
-        outlet.frames(self.handle(request))
-    }
-
-    /// Handles the request. `Abort` is not answered: it stops another one.
-    async fn handle(mut self, request: Result<ClientRequest, ApiError>) {
+    /// Answers the request. `Abort` is not answered: it stops another one.
+    pub(super) async fn answer(mut self, request: Result<ClientRequest, ApiError>) {
         let answered = match request {
             Ok(ClientRequest::Send { headers, body }) => {
                 self.named_users = named_users(headers);
@@ -144,6 +140,7 @@ impl SocketRequest {
             Err(error) => Err(error.into()),
         };
         self.report(answered).await;
+        self.pass_on(RequestEvent::Ended(self.id.clone())).await;
     }
 
     async fn send(&mut self, body: ChatBody) -> Result<(), Failure> {
@@ -216,7 +213,7 @@ impl SocketRequest {
                 () = self.stopped.cancelled() => return self.stop(chat).await,
             }
             for frame in turn.output.drain(..) {
-                self.outlet.push(frame).await;
+                self.push_frame(frame).await;
             }
         }
         self.send_end().await;
@@ -305,7 +302,17 @@ impl SocketRequest {
     }
 
     async fn push(&self, frame: &ServerFrame<'_>) {
-        self.outlet.push(frame.encode()).await;
+        self.push_frame(frame.encode()).await;
+    }
+
+    /// Sends a frame, and waits until the socket has taken the one before it.
+    pub(super) async fn push_frame(&self, frame: ByteString) {
+        self.pass_on(RequestEvent::Frame(frame)).await;
+    }
+
+    /// Passes on an event. Without the socket, nobody needs it.
+    async fn pass_on(&self, event: RequestEvent) {
+        let _ = self.events.send(event).await;
     }
 
     /// Returns the id of the request in the log and in errors.

@@ -8,8 +8,7 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 use domain::{ProblemCode, Scope};
-use kit::layers::resource_in;
-use kit::{problem::ApiError, reads::PUBLIC};
+use kit::{layers::resource_in, problem::ApiError, reads::PUBLIC};
 use serde::Serialize;
 use utoipa::ToSchema;
 

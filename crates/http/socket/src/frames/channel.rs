@@ -4,8 +4,7 @@ use std::{fmt, str::FromStr};
 
 use application::live_turns::TurnSubject;
 use domain::{AgentId, ConversationId, Event, EventType, ProblemCode};
-use kit::body::CHANNEL_PATTERN;
-use kit::problem::ApiError;
+use kit::{body::CHANNEL_PATTERN, problem::ApiError};
 use serde::{Serialize, Serializer};
 
 /// The maximum number of channels of one socket.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use access::AuthContext;
+use domain::ProblemCode;
 use kit::problem::ApiError;
 
 use super::{End, Finished, Session};
@@ -16,7 +17,6 @@ use crate::{
     published_limits::SOCKET_LIMITS,
     subscriber::Subscriber,
 };
-use domain::ProblemCode;
 
 const EMPTY: Result<ReplyResult, ApiError> = Ok(ReplyResult::Empty(EmptyResult {}));
 

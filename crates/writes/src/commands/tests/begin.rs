@@ -1,7 +1,7 @@
-use crate::BeginOutcome;
 use domain::admission::OnBusy;
 
 use super::*;
+use crate::BeginOutcome;
 
 #[test]
 fn a_turn_starts_in_an_idle_conversation() {

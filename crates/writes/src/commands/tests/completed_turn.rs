@@ -1,8 +1,8 @@
-use crate::{CompletedTurn, RecordTurnOutcome};
 use domain::{Role, idempotency::RETENTION};
 use rstest::rstest;
 
 use super::*;
+use crate::{CompletedTurn, RecordTurnOutcome};
 
 fn completed_turn(number: u32, target: ConversationTarget) -> CompletedTurn {
     fixture::completed_turn(number, &agent(), target)

@@ -1,7 +1,7 @@
-use crate::{FinishOutcome, FinishTurn, TurnEnding};
 use domain::Problem;
 
 use super::*;
+use crate::{FinishOutcome, FinishTurn, TurnEnding};
 
 fn finish(ending: TurnEnding) -> FinishTurn {
     fixture::finish(&begin_turn(8, existing(2)), ending)

@@ -1,7 +1,7 @@
-use crate::{BeginOutcome, CompletedTurn};
 use domain::{Fingerprint, admission::OnBusy};
 
 use super::*;
+use crate::{BeginOutcome, CompletedTurn};
 
 fn new_conversation() -> ConversationTarget {
     ConversationTarget::New(fixture::conversation(2, agent().id))

@@ -1,11 +1,11 @@
 //! Tests of turns that supersede messages, and of turns that answer stored ones.
 
-use crate::{BeginOutcome, CompletedTurn, RecordTurnOutcome};
 use domain::{EventType, Fingerprint};
 use ports::write_store::EventInDoubt;
 use serde_json::json;
 
 use super::*;
+use crate::{BeginOutcome, CompletedTurn, RecordTurnOutcome};
 
 /// A turn that supersedes the messages from 3 on.
 fn edit() -> BeginTurn {

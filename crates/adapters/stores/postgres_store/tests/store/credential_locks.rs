@@ -1,8 +1,7 @@
 //! Tests of the order of locks: credentials before the state of the store. Uses are recorded under
 //! locks of credentials alone, so with another order three calls could wait for each other.
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::Credential;
 use sqlx::Connection;
 

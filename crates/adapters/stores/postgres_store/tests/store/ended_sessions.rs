@@ -1,7 +1,6 @@
 //! Tests of sessions that the server ends while they are idle.
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 use writes::{ConversationTarget, RecordTurnOutcome};

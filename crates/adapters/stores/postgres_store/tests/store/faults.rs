@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::{Agent, Seq, TurnStatus};
 use ports::{LogBounds, RepositoryError};
 use writes::{

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::Seq;
 use ports::{Decided, Decision, Facts, FactsQuery, FirstMessages, Lane, Rows, WriteError};
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::{
     Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
     SecretDigest, Seq,

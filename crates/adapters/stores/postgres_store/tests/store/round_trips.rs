@@ -2,8 +2,7 @@
 
 use std::{mem, time::Duration};
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use ports::FirstMessages;
 use writes::{ConversationTarget, TurnEnding};
 

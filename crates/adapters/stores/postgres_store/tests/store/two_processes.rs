@@ -1,7 +1,6 @@
 //! Tests of two processes that write to the same tenant, each with the facts that it knows.
 
-use contract::Store;
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::{CredentialKind, Seq};
 use futures::future::join_all;
 use ports::{FirstMessages, Idempotent, LogBounds, RepositoryError};

@@ -46,7 +46,7 @@ pub trait SweepSql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
     ];
 }
 
-/// Recovery of turns in a store.
+/// The reads of the sweep in a store.
 pub struct Sweeps<S>(pub S);
 
 #[async_trait]

@@ -1,9 +1,9 @@
 //! Rows of `conversations`.
 
 use domain::ConversationKey;
-use ports::RepositoryError;
-use ports::write_store::{
-    ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+use ports::{
+    RepositoryError,
+    write_store::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate},
 };
 
 use super::change::{Changes, Parameter};

@@ -1,8 +1,10 @@
 //! Rows of `credentials`, and the row of `store_state`.
 
 use domain::Credential;
-use ports::RepositoryError;
-use ports::write_store::{Revocation, StateChange};
+use ports::{
+    RepositoryError,
+    write_store::{Revocation, StateChange},
+};
 use relational::{credential_columns, stored::ProofColumns};
 
 use super::change::{Changes, Parameter};

@@ -1,8 +1,10 @@
 //! Rows of `turns`.
 
 use domain::Seq;
-use ports::RepositoryError;
-use ports::write_store::{TurnEnd, TurnRow, TurnStart};
+use ports::{
+    RepositoryError,
+    write_store::{TurnEnd, TurnRow, TurnStart},
+};
 use serde::Serialize;
 
 use super::change::{Changes, Parameter};

@@ -1,10 +1,8 @@
 use domain::{Sizes, text};
-use kit::body::Schemas;
+use kit::body::{MissingComponent, Schemas};
 use serde_json::json;
 
 use super::{derived, document};
-use kit::body::MissingComponent;
-
 use crate::openapi::{complete, configured_sizes};
 
 #[test]

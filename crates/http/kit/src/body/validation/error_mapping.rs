@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 
-use crate::body::CHANNEL_PATTERN;
 use domain::{FaultCode, Faults, InputFault, allowed_origin, fault, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
@@ -14,6 +13,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::one_of;
+use crate::body::CHANNEL_PATTERN;
 
 /// Adds the faults for `error`. `schema` is the whole schema that was used.
 pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, faults: &mut Faults) {

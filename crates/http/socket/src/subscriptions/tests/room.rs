@@ -1,9 +1,10 @@
 //! Sending while the client has room, and visibility at the time of sending.
 
+use std::pin::{Pin, pin};
+
 use actix_web::body::{BoxBody, MessageBody as _};
 use bytestring::ByteString;
 use futures::{FutureExt as _, future::poll_fn};
-use std::pin::{Pin, pin};
 
 use super::{super::*, fixture::Fixture, log::update_of};
 use crate::send_queue;

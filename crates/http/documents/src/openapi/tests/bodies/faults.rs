@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use domain::FaultCode;
+use kit::body::Schemas;
 use serde_json::{Value, json};
 
 use super::{faults_of, faults_of_text, schemas};
-use kit::body::Schemas;
 
 #[test]
 fn a_minimal_and_a_complete_agent_are_accepted() {

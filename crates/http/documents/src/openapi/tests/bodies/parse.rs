@@ -1,10 +1,10 @@
 //! From bytes to types.
 
 use domain::{AgentDraft, FaultCode};
+use kit::body::Schemas;
 use serde_json::json;
 
 use super::{BodyError, parse, parse_value, schemas};
-use kit::body::Schemas;
 
 #[test]
 fn a_body_becomes_its_type() {
