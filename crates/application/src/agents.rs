@@ -13,10 +13,7 @@ use domain::{
 };
 use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
 use update::CHANGE_ATTEMPTS;
-use writes::{
-    DeleteOutcome,
-    commands::{CreateAgent, DeleteAgent},
-};
+use writes::{CreateAgent, DeleteAgent, DeleteOutcome};
 
 use crate::{
     Created, Engines, KeyedSemaphore, VersionCondition, cache::CachedPorts, idempotency,

@@ -14,7 +14,7 @@ use domain::{
 };
 use ports::{ConversationName, RepositoryError};
 use update::CHANGE_ATTEMPTS;
-use writes::{DeleteOutcome, commands::DeleteConversation};
+use writes::{DeleteConversation, DeleteOutcome};
 
 use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
 

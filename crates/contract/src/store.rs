@@ -12,12 +12,10 @@ use ports::{
 };
 use tokio_util::task::TaskTracker;
 use writes::{
-    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, DeleteOutcome, FinishOutcome,
-    FinishTurn, RecordTurnOutcome, Reply, ShownEvents, Sweep, SweepOutcome, WriteTimeouts, Writes,
-    commands::{
-        CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
-        DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
-    },
+    BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn, CreateAgent,
+    CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, DeleteOutcome,
+    FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome, Reply, RevokeCredential,
+    ShownEvents, Sweep, SweepOutcome, UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
 };
 
 type Result<T> = std::result::Result<T, RepositoryError>;

@@ -17,12 +17,9 @@ use ports::{
 };
 use tokio_util::task::TaskTracker;
 use writes::{
-    CancelOutcome, Command, ConversationTarget, DeleteOutcome, FinishOutcome, RecordTurnOutcome,
-    TurnEnding, WriteTimeouts, Writes,
-    commands::{
-        CancelTurn, CreateAgent, CreateConversation, DeleteConversation, UpdateAgent,
-        UpdateConversation,
-    },
+    CancelOutcome, CancelTurn, Command, ConversationTarget, CreateAgent, CreateConversation,
+    DeleteConversation, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding, UpdateAgent,
+    UpdateConversation, WriteTimeouts, Writes,
 };
 
 use crate::{Store, fixture, log, results::ResultExt as _, setup};

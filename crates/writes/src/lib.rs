@@ -14,7 +14,7 @@ pub mod fixture;
 
 mod batch;
 mod command;
-pub mod commands;
+mod commands;
 mod event_page;
 mod event_rows;
 mod handle;
@@ -27,7 +27,10 @@ mod turns;
 mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
-pub use commands::{Sweep, SweepOutcome};
+pub use commands::{
+    CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
+    FailQueuedTurn, RevokeCredential, Sweep, SweepOutcome, UpdateAgent, UpdateConversation,
+};
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};
 pub use outcome::{Committed, DeleteOutcome};

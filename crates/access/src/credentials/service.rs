@@ -13,10 +13,7 @@ use ports::{
     Clock, CredentialRepository, DocumentSource, IdSource, IdempotencyRepository, Idempotent,
     UrlTrust,
 };
-use writes::{
-    Writes,
-    commands::{CreateCredential, RevokeCredential},
-};
+use writes::{CreateCredential, RevokeCredential, Writes};
 
 use super::{
     CredentialError, generate_secret, privilege,

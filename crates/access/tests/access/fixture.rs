@@ -18,10 +18,7 @@ use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
-use writes::{
-    WriteTimeouts, Writes,
-    commands::{CreateCredential, RevokeCredential},
-};
+use writes::{CreateCredential, RevokeCredential, WriteTimeouts, Writes};
 
 use crate::fake_web::FakeWeb;
 

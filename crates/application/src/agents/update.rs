@@ -7,7 +7,7 @@ use domain::{
 };
 use ports::RepositoryError;
 use serde_json::Value;
-use writes::commands::UpdateAgent;
+use writes::UpdateAgent;
 
 use super::{AgentError, AgentService};
 use crate::VersionCondition;

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{AgentQuery, AgentRepository, Clock, Idempotent, RepositoryError};
-use writes::{
-    Committed, DeleteOutcome,
-    commands::{CreateAgent, DeleteAgent, UpdateAgent},
-};
+use writes::{Committed, CreateAgent, DeleteAgent, DeleteOutcome, UpdateAgent};
 
 use super::{CachedCommand, Caches};
 

@@ -11,10 +11,7 @@ use ports::{
     Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
-use writes::{
-    DeleteOutcome,
-    commands::{CreateConversation, DeleteConversation, UpdateConversation},
-};
+use writes::{CreateConversation, DeleteConversation, DeleteOutcome, UpdateConversation};
 
 use super::{CachedCommand, Caches};
 

@@ -7,9 +7,9 @@ use domain::{
 };
 use ports::{ConversationName, RepositoryError};
 use writes::{
-    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
-    FinishOutcome, FinishTurn, RecordTurnOutcome, Sweep, TurnEnding,
-    commands::{CancelTurn, FailQueuedTurn},
+    BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn,
+    ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome, Sweep,
+    TurnEnding,
 };
 
 use super::{CachedCommand, Caches};

@@ -7,7 +7,7 @@ use domain::{
 };
 use ports::{FirstMessages, Idempotent, RepositoryError};
 use serde::{Deserialize, Serialize};
-use writes::commands::CreateConversation;
+use writes::CreateConversation;
 
 use super::{
     ConversationError, ConversationService, forking::Fork, own_user_id, update::CHANGE_ATTEMPTS,

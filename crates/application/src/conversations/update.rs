@@ -6,7 +6,7 @@ use domain::{
 };
 use ports::RepositoryError;
 use serde_json::Value;
-use writes::commands::UpdateConversation;
+use writes::UpdateConversation;
 
 use super::{ConversationError, ConversationService};
 use crate::VersionCondition;

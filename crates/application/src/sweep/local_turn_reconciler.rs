@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use domain::{Problem, ProblemCode, Stamp, TurnId};
 use ports::{RepositoryError, SweepRepository, TurnAddress};
 use tokio_util::sync::CancellationToken;
-use writes::{FinishOutcome, FinishTurn, TurnEnding, commands::FailQueuedTurn};
+use writes::{FailQueuedTurn, FinishOutcome, FinishTurn, TurnEnding};
 
 use crate::{
     background::round,

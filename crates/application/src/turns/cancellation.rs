@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, MessageId, PrincipalId, Stamp};
-use writes::{CancelOutcome, Reply, commands::CancelTurn};
+use writes::{CancelOutcome, CancelTurn, Reply};
 
 use super::TurnError;
 use crate::{

@@ -2,8 +2,6 @@
 
 mod request;
 mod response_mode;
-mod stream;
 
 pub use request::{ChatRequest, ConversationReference, HistoryItem, WhenBusy};
 pub use response_mode::{RESPOND_ASYNC, ResponseMode};
-pub use stream::stream_turn;

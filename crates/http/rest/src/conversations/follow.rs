@@ -4,11 +4,12 @@ use actix_web::{HttpRequest, HttpResponse, web::Data};
 use domain::{ConversationId, TurnEvent};
 use kit::{
     auth::{Authorized, ConversationsRead},
-    chat::stream_turn,
     problem::ApiError,
     request::PathId,
     state::HttpState,
 };
+
+use crate::chat::stream_turn;
 
 /// Follow the turn of a conversation: the running turn, or else the first queued one, or else the
 /// newest, if it has ended in the last ten minutes.

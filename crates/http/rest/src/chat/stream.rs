@@ -7,7 +7,7 @@ use domain::{
 };
 use ports::StreamSlot;
 
-use crate::{
+use kit::{
     auth::Authorized,
     problem::store_problem,
     sse::Events,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Returns the response with the events of a turn. `slot` is the caller's open stream.
-pub fn stream_turn<R>(
+pub(crate) fn stream_turn<R>(
     state: &Data<HttpState>,
     authorized: &Authorized<R>,
     request: &HttpRequest,

@@ -1,5 +1,7 @@
 //! `POST /api/chat`.
 
+mod stream;
+
 use std::time::{Duration, Instant};
 
 use actix_web::{
@@ -15,13 +17,15 @@ use application::{
 use domain::{ChatReply, IdempotencyKey, Turn, TurnEvent};
 use kit::{
     auth::{Authorized, ChatWrite},
-    chat::{ChatRequest, RESPOND_ASYNC, ResponseMode, stream_turn},
+    chat::{ChatRequest, RESPOND_ASYNC, ResponseMode},
     layers::RequestId,
     problem::ApiError,
     request::{IdempotencyHeader, Json, mark_replayed},
     state::HttpState,
     turn_stream::whole_reply,
 };
+
+pub(crate) use stream::stream_turn;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
