@@ -5,10 +5,7 @@ use std::future::ready;
 use actix_web::{HttpRequest, HttpResponse, Resource, Scope, dev::HttpServiceFactory, web};
 use domain::ProblemCode;
 use kit::{
-    layers::resource_in,
-    operations::{EnabledProtocols, Operation},
-    problem::ApiError,
-    request::routed_path,
+    layers::resource_in, operations::Operation, problem::ApiError, request::routed_path,
     state::HttpState,
 };
 
@@ -27,16 +24,13 @@ pub fn configure(config: &mut web::ServiceConfig, parts: &ServerParts) {
         .app_data(surfaces.sockets.clone())
         .app_data(surfaces.regions.clone())
         .app_data(surfaces.documents.clone());
-    let enabled = &surfaces.documents.protocols;
     // The first segment of a path selects the protocol, so that its requests are not compared with the
     // patterns of all other operations.
     for protocol in state.operations.protocols() {
-        if enabled.contains(protocol.name) {
-            let operations: Vec<&Operation> = protocol.operations.iter().collect();
-            let resources = resources(&operations, protocol.prefix);
-            let resources = resources.into_iter();
-            config.service(resources.fold(web::scope(protocol.prefix), Scope::service));
-        }
+        let operations: Vec<&Operation> = protocol.operations.iter().collect();
+        let resources = resources(&operations, protocol.prefix);
+        let resources = resources.into_iter();
+        config.service(resources.fold(web::scope(protocol.prefix), Scope::service));
     }
     for resource in resources(state.operations.own(), "") {
         config.service(resource);
@@ -49,9 +43,8 @@ pub fn configure(config: &mut web::ServiceConfig, parts: &ServerParts) {
     if surfaces.documents.console.is_some() {
         documents::configure_console(config);
     }
-    let enabled = enabled.clone();
-    config.default_service(web::to(move |request: HttpRequest| {
-        ready(Err::<HttpResponse, _>(route_not_found(&request, &enabled)))
+    config.default_service(web::to(|request: HttpRequest| {
+        ready(Err::<HttpResponse, _>(route_not_found(&request)))
     }));
 }
 
@@ -72,11 +65,12 @@ fn resources(
     resources.collect()
 }
 
-fn route_not_found(request: &HttpRequest, enabled: &EnabledProtocols) -> ApiError {
-    let state = request.app_data::<web::Data<HttpState>>();
-    let protocol = state.and_then(|state| state.operations.protocol_of(routed_path(request)));
+fn route_not_found(request: &HttpRequest) -> ApiError {
+    let operations = request.app_data::<web::Data<HttpState>>();
+    let operations = operations.map(|state| &state.operations);
+    let protocol = operations.and_then(|it| it.protocol_of(routed_path(request)).zip(Some(it)));
     match protocol {
-        Some(protocol) => protocol.route_not_found(enabled.contains(protocol.name)),
+        Some((protocol, table)) => protocol.route_not_found(table.is_enabled(protocol)),
         None => ProblemCode::RouteNotFound.into(),
     }
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use kit::operations::EnabledProtocols;
-
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EngineSettings, EventSettings,
     LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings, ServerSettings,
@@ -27,8 +25,8 @@ pub struct Settings {
     pub region: RegionSettings,
     /// `SERVER__…`: the address of the service, and the URL under which clients reach it.
     pub server: ServerSettings,
-    /// `PROTOCOLS__…`: the protocols of other products' clients.
-    pub protocols: EnabledProtocols,
+    /// `PROTOCOLS__…`: the protocols of other products' clients that are turned off.
+    pub disabled_protocols: Vec<&'static str>,
     /// `CONSOLE__…`: the console.
     pub console: ConsoleSettings,
     /// `AUTH__…`: authentication.
@@ -102,7 +100,7 @@ impl Settings {
         let bus = BusSettings::read(values, &database.url);
         let region = RegionSettings::read(values, &database.url);
         let server = ServerSettings::read(values);
-        let protocols = protocols::read(values);
+        let disabled_protocols = protocols::read(values);
         let console = ConsoleSettings::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {
@@ -110,7 +108,7 @@ impl Settings {
             bus,
             region,
             server,
-            protocols,
+            disabled_protocols,
             console,
             auth,
             limits: LimitSettings::read(values),

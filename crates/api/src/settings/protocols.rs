@@ -1,19 +1,12 @@
-//! The protocols of other products' clients that are turned on.
+//! The protocols of other products' clients that are turned off.
 
-use kit::operations::EnabledProtocols;
+use protocols::PROTOCOLS;
 
 use super::{models::true_or_false, values::Values};
 
-pub(super) fn read(values: &mut Values) -> EnabledProtocols {
-    let mut enabled = Vec::new();
-    for (key, name) in [
-        ("PROTOCOLS__AI_SDK", "ai_sdk"),
-        ("PROTOCOLS__OPENAI", "openai"),
-        ("PROTOCOLS__AG_UI", "ag_ui"),
-    ] {
-        if values.read(key, true, "true or false", true_or_false) {
-            enabled.push(name);
-        }
-    }
-    EnabledProtocols(enabled)
+/// Reads the names of the protocols that are turned off.
+pub(super) fn read(values: &mut Values) -> Vec<&'static str> {
+    let mut is_enabled = |setting| values.read(setting, true, "true or false", true_or_false);
+    let disabled = PROTOCOLS.iter().filter(|it| !is_enabled(it.setting));
+    disabled.map(|it| it.name).collect()
 }

@@ -19,7 +19,7 @@ use kit::{
 };
 use ports::IdSource;
 use rest::{Metadata, RestState};
-use socket::SocketState;
+use socket::SocketTimeouts;
 use tokio_util::sync::CancellationToken;
 
 use super::{Parts, auth::Auth, documents, regions};
@@ -30,8 +30,8 @@ use crate::operations;
 pub struct SurfaceStates {
     /// That of the REST operations.
     pub rest: Data<RestState>,
-    /// That of the sockets.
-    pub sockets: Data<SocketState>,
+    /// The timeouts of sockets.
+    pub sockets: Data<SocketTimeouts>,
     /// That of the regions.
     pub regions: Data<Regions>,
     /// That of the published documents.
@@ -60,20 +60,16 @@ pub(super) fn states(
             ),
             metrics: parts.metrics.clone(),
         }),
-        sockets: Data::new(SocketState {
-            timeouts: settings.limits.sockets,
-            regions: regions.clone(),
-        }),
+        sockets: Data::new(settings.limits.sockets),
         regions,
         documents: Data::new(DocumentState {
             documents: documents::documents(settings, &parts.public_url),
             console: documents::console(settings, &site.base_path),
-            protocols: settings.protocols.clone(),
         }),
     };
     let checks = parts.peers.links.checks.iter().cloned();
     let state = HttpState {
-        operations: operations::table(),
+        operations: operations::table().without_protocols(settings.disabled_protocols.clone()),
         authenticator: auth.authenticator,
         tickets: auth.tickets,
         region,

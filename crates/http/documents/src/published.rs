@@ -104,8 +104,6 @@ pub async fn get_console(http: Data<HttpState>, state: Data<DocumentState>) -> H
     let clients: Vec<String> = http
         .operations
         .protocols()
-        .iter()
-        .filter(|protocol| state.protocols.contains(protocol.name))
         .map(|it| {
             format!(
                 "<li class=\"pair\">{}<p><code>{base}{}</code></p></li>",

@@ -1,6 +1,6 @@
 //! The state of the published documents.
 
-use kit::{operations::EnabledProtocols, state::Lazy};
+use kit::state::Lazy;
 
 use crate::{Console, Documents};
 
@@ -10,6 +10,4 @@ pub struct DocumentState {
     pub documents: Lazy<Documents>,
     /// The files of the console, unless it is turned off.
     pub console: Option<Lazy<Console>>,
-    /// The protocols that are turned on.
-    pub protocols: EnabledProtocols,
 }

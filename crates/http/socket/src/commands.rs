@@ -190,7 +190,7 @@ async fn chat(
     let services = context.open::<ChatWrite>(caller)?;
     let principal = caller.principal();
     let request_id = context.request_id(Some(id));
-    if let RegionRole::Far(far) = &context.sockets.regions.role {
+    if let RegionRole::Far(far) = &context.regions.role {
         if !frame.request.is_stored() {
             frame.request.into_command(None)?;
             return Err(ProblemCode::Internal.into());
@@ -231,7 +231,7 @@ async fn cancel(
     let services = context.open::<ChatWrite>(caller)?;
     let malformed = |_malformed| ApiError::new(ProblemCode::TurnNotFound);
     let id: TurnId = turn_id.parse().map_err(malformed)?;
-    if let RegionRole::Far(far) = &context.sockets.regions.role {
+    if let RegionRole::Far(far) = &context.regions.role {
         let request_id = context.request_id(Some(command));
         let turn = far.cancel(&caller.auth, id, request_id).await?;
         return Ok(CommandOutcome::Cancelled(Box::new(turn)));

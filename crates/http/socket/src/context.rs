@@ -12,15 +12,16 @@ use kit::{
     state::HttpState,
 };
 use ports::StreamSlot;
+use regions::Regions;
 
-use super::{SocketState, commands::CommandOrder};
+use super::commands::CommandOrder;
 
 /// State shared by the parts of one socket.
 pub(super) struct Context {
     /// The state of the server.
     pub(super) state: Data<HttpState>,
-    /// The state of all sockets.
-    pub(super) sockets: Data<SocketState>,
+    /// The regions; a far one executes some commands at home.
+    pub(super) regions: Data<Regions>,
     /// The use cases, sealed until the caller's scopes are checked.
     pub(super) services: SealedServices,
     /// The id of the connection, and the prefix of its request ids.
@@ -63,14 +64,14 @@ impl Context {
     /// Creates the context of a new socket without a caller.
     pub(super) fn new(
         state: Data<HttpState>,
-        sockets: Data<SocketState>,
+        regions: Data<Regions>,
         services: SealedServices,
         connection_id: String,
         page: Option<String>,
     ) -> Self {
         Self {
             state,
-            sockets,
+            regions,
             services,
             connection_id,
             page,

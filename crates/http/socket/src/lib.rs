@@ -25,7 +25,6 @@ mod raw_client;
 mod send_queue;
 mod session;
 mod socket_metrics;
-mod state;
 mod subscriber;
 mod subscriptions;
 pub mod tickets;
@@ -40,7 +39,6 @@ pub use frame_headers::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
 pub use protocol_error::close_code_for;
 pub use published_limits::SOCKET_LIMITS;
 pub use send_queue::{SendQueue, SendQueueBody, SendQueueFull, send_queue};
-pub use state::SocketState;
 
 use domain::Scope::EventsRead;
 use kit::operations::{Access::AnyOf, Served::Here};

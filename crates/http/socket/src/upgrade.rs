@@ -15,9 +15,10 @@ use kit::{
     problem::ApiError,
     state::HttpState,
 };
+use regions::Regions;
 
 use super::{
-    SocketState,
+    SocketTimeouts,
     connection::Connection,
     context::{Context, admit},
     session::Session,
@@ -44,7 +45,8 @@ pub async fn open_socket(
     request: HttpRequest,
     payload: Payload,
     state: Data<HttpState>,
-    sockets: Data<SocketState>,
+    regions: Data<Regions>,
+    timeouts: Data<SocketTimeouts>,
 ) -> Result<HttpResponse, ApiError> {
     let services = request
         .app_data::<SealedServices>()
@@ -62,8 +64,8 @@ pub async fn open_socket(
         None => None,
     };
     let id = state.ids.next_id().to_string();
-    let context = Context::new(state, sockets, services, id, page);
-    let limits = (context.sockets.timeouts, context.state.closing.clone());
+    let context = Context::new(state, regions, services, id, page);
+    let limits = (**timeouts, context.state.closing.clone());
     let is_admitted = admitted.is_some();
     let (response, connection) = Connection::open(&request, payload, limits, is_admitted).await?;
     let mut session = Session::new(context, admitted, connection);

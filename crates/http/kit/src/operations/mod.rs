@@ -10,7 +10,7 @@ mod rows;
 mod table;
 
 pub use operation::{Access, Operation, Served};
-pub use protocol::{EnabledProtocols, ErrorBody, Protocol};
+pub use protocol::{ErrorBody, Protocol};
 pub use table::OperationTable;
 
 use domain::RatePolicy;

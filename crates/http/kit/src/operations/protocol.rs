@@ -8,8 +8,10 @@ use crate::problem::ApiError;
 
 /// A protocol.
 pub struct Protocol {
-    /// The name, as in `PROTOCOLS__…`.
+    /// The name.
     pub name: &'static str,
+    /// The setting that turns it off.
+    pub setting: &'static str,
     /// The clients that speak it.
     pub clients: &'static str,
     /// The path that the clients are given as their URL.
@@ -28,7 +30,7 @@ impl Protocol {
     /// Returns the error for a path that is none of this protocol's operations.
     pub fn route_not_found(&self, is_enabled: bool) -> ApiError {
         let Self {
-            name,
+            setting,
             clients,
             base_path,
             document,
@@ -40,10 +42,8 @@ impl Protocol {
                  `{document}` lists its operations."
             )
         } else {
-            let setting = name.to_uppercase();
             format!(
-                "The {clients} protocol is turned off on this server by `PROTOCOLS__{setting}`, \
-                 see `{document}`."
+                "The {clients} protocol is turned off on this server by `{setting}`, see `{document}`."
             )
         };
         ApiError::new(ProblemCode::RouteNotFound).with_detail(detail)
@@ -60,15 +60,4 @@ pub struct ErrorBody {
     pub text: String,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-}
-
-/// The names of the protocols that are turned on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnabledProtocols(pub Vec<&'static str>);
-
-impl EnabledProtocols {
-    /// Returns whether a protocol is turned on.
-    pub fn contains(&self, name: &str) -> bool {
-        self.0.contains(&name)
-    }
 }

@@ -8,6 +8,8 @@ use super::{Access, ONE_REQUEST, Operation, Protocol, first_segment};
 pub struct OperationTable {
     operations: Vec<&'static Operation>,
     protocols: &'static [Protocol],
+    /// The names of the protocols that are turned off.
+    disabled: Vec<&'static str>,
     /// The operations that cost more than a request.
     costly: Vec<&'static Operation>,
     /// The first segments of the paths on which credentials are ignored.
@@ -27,6 +29,7 @@ impl OperationTable {
         let mut table = Self {
             operations,
             protocols,
+            disabled: Vec::new(),
             costly: Vec::new(),
             public_segments,
         };
@@ -34,14 +37,25 @@ impl OperationTable {
         table
     }
 
+    /// Turns protocols off. Their paths still have the costs and the forms of errors of their rows.
+    #[must_use]
+    pub fn without_protocols(self, disabled: Vec<&'static str>) -> Self {
+        Self { disabled, ..self }
+    }
+
     /// Returns the operations of the API itself, without those of protocols.
     pub fn own(&self) -> &[&'static Operation] {
         &self.operations
     }
 
-    /// Returns the protocols of other products' clients.
-    pub fn protocols(&self) -> &'static [Protocol] {
-        self.protocols
+    /// Returns the protocols of other products' clients that are turned on.
+    pub fn protocols(&self) -> impl Iterator<Item = &'static Protocol> {
+        self.protocols.iter().filter(|it| self.is_enabled(it))
+    }
+
+    /// Returns whether a protocol is turned on.
+    pub fn is_enabled(&self, protocol: &Protocol) -> bool {
+        !self.disabled.contains(&protocol.name)
     }
 
     /// Returns all operations, including those of protocols.

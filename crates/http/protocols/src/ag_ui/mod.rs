@@ -29,6 +29,7 @@ use super::Protocol;
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ag_ui",
+    setting: "PROTOCOLS__AG_UI",
     clients: "AG-UI",
     base_path: "/ag-ui/agents/{agentId}",
     prefix: "/ag-ui",

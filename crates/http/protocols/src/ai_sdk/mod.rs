@@ -30,6 +30,7 @@ use super::Protocol;
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ai_sdk",
+    setting: "PROTOCOLS__AI_SDK",
     clients: "AI SDK",
     base_path: "/ai-sdk/agents/{agentId}",
     prefix: "/ai-sdk",

@@ -15,7 +15,8 @@ use kit::{
     state::HttpState,
 };
 use ports::StreamSlot;
-use socket::{CloseCode, Connection, End, Incoming, SocketState};
+use regions::Regions;
+use socket::{CloseCode, Connection, End, Incoming, SocketTimeouts};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -32,24 +33,25 @@ const MAX_REQUESTS: usize = 32;
 pub(super) async fn open_socket(
     authorized: Authorized<TurnsRead>,
     state: Data<HttpState>,
-    sockets: Data<SocketState>,
+    timeouts: Data<SocketTimeouts>,
     agent: PathId<AgentId>,
     user: EndUser,
     request: HttpRequest,
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     check_socket_request(&request, &state)?;
-    let services = request
-        .app_data::<SealedServices>()
-        .cloned()
-        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let services = request.app_data::<SealedServices>().cloned();
+    let regions = request.app_data::<Data<Regions>>().cloned();
+    let (Some(services), Some(regions)) = (services, regions) else {
+        return Err(ProblemCode::Internal.into());
+    };
     let slot = open_stream(&state.rates.principals, authorized.auth_context()).await?;
-    let limits = (sockets.timeouts, state.closing.clone());
+    let limits = (**timeouts, state.closing.clone());
     let (response, connection) = Connection::open(&request, payload, limits, true).await?;
     let socket = Socket {
         context: SocketContext {
             state,
-            regions: sockets.regions.clone(),
+            regions,
             services,
             auth_context: Arc::clone(authorized.auth_context()),
             agent_id: agent.0,

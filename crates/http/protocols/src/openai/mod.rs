@@ -22,6 +22,7 @@ use super::Protocol;
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "openai",
+    setting: "PROTOCOLS__OPENAI",
     clients: "OpenAI",
     base_path: "/v1",
     prefix: "/v1",

@@ -27,7 +27,7 @@ struct ConversationAtHome {
 
 /// Waits until the replica has the caller's newest write through this node, or for the usual time.
 pub(super) async fn await_writes(context: &Context, caller: &Caller) -> Result<(), ApiError> {
-    let RegionRole::Far(far) = &context.sockets.regions.role else {
+    let RegionRole::Far(far) = &context.regions.role else {
         return Ok(());
     };
     if let Some(position) = far.required_position(&caller.auth, None) {
@@ -47,7 +47,7 @@ pub(super) async fn state_of_log(
     since: Seq,
 ) -> Result<LogState, ApiError> {
     let bounds = log.catch_up(&caller.tail).await?;
-    let RegionRole::Far(far) = &context.sockets.regions.role else {
+    let RegionRole::Far(far) = &context.regions.role else {
         return Ok(LogState::Bounds(bounds));
     };
     if since <= bounds.head {
@@ -69,7 +69,7 @@ pub(super) async fn confirm_agent(
     id: AgentId,
     missing: ApiError,
 ) -> Result<(), ApiError> {
-    let RegionRole::Far(far) = &context.sockets.regions.role else {
+    let RegionRole::Far(far) = &context.regions.role else {
         return Err(missing);
     };
     if missing.code != ProblemCode::AgentNotFound {
@@ -86,7 +86,7 @@ pub(super) async fn confirm_conversation(
     id: ConversationId,
     missing: ApiError,
 ) -> Result<AgentId, ApiError> {
-    let RegionRole::Far(far) = &context.sockets.regions.role else {
+    let RegionRole::Far(far) = &context.regions.role else {
         return Err(missing);
     };
     if missing.code != ProblemCode::ConversationNotFound {
