@@ -1,7 +1,7 @@
 //! The commands that change stored data, and what their events show. A use case hands a [`Command`]
 //! to [`Writes`], which commits it together with others and returns its outcome.
 //!
-//! Each command is one file of [`commands`]: the facts that it needs, and what it decides on them.
+//! Each command is one file of `commands`: the facts that it needs, and what it decides on them.
 //! Decisions are pure functions, so they are tested without a store. A store reads the facts, checks
 //! the conditions and writes the rows (see [`ports::WriteStore`]).
 

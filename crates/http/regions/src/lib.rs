@@ -2,7 +2,7 @@
 //!
 //! The layer [`serve_by_region`] is the innermost around all handlers, and the only place that knows
 //! where an operation is answered. At a node of a far region it forwards requests to the home
-//! region, as the rows of [`kit::operations`] and the position in `X-Consistency` require. At a
+//! region, as the rows of [`kit::operations`](mod@kit::operations) and the position in `X-Consistency` require. At a
 //! home region it checks the bodies of forwarded requests, and adds `X-Consistency` to the responses
 //! to writes. `docs/regions.md` describes what is promised.
 

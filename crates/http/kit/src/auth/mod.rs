@@ -1,4 +1,4 @@
-//! Authentication, authorization and limits of requests. [`crate::operations`] lists the scopes
+//! Authentication, authorization and limits of requests. [`crate::operations`](mod@crate::operations) lists the scopes
 //! of every operation.
 
 mod address;
