@@ -15,8 +15,8 @@ use crate::BoxError;
 /// it is not read.
 pub type HomeBody = BoxStream<'static, Result<Bytes, HomeError>>;
 
-/// What the home region or the sending node has to know about a request beside HTTP. The default is
-/// that of a request of this node itself.
+/// The properties of a request to the home region that HTTP does not carry. The default is that of a
+/// request of this node itself.
 #[derive(Debug, Clone, Default)]
 pub struct Forwarding {
     /// The authenticated caller; `None` if the request carries its own credential, or none.

@@ -1,4 +1,4 @@
-//! What the events of a page show: rows of the log, joined with the entities that they refer to. The
+//! The content of the events of a page: rows of the log, joined with the entities that they refer to. The
 //! content is joined at the time of the read: a turn as the event's type describes it, a conversation
 //! in its current state. Events about a deleted entity contain `EventData::DELETED` in its place; they
 //! keep the principal.

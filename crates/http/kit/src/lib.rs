@@ -1,5 +1,6 @@
-//! What all surfaces of the HTTP interface use: operations as data, requests and their bodies,
-//! problems, authentication, the layers around handlers, event streams, and the forms of a chat.
+//! The parts that all surfaces of the HTTP interface use: operations as data, requests and their
+//! bodies, problems, authentication, the layers around handlers, event streams, and the forms of a
+//! chat.
 
 pub mod auth;
 pub mod body;

@@ -41,9 +41,9 @@ pub struct HttpState {
     pub region: OwnRegion,
     /// How clients reach this server.
     pub site: Site,
-    /// What limits requests.
+    /// The limits of requests.
     pub rates: Rates,
-    /// What reads the bodies of requests.
+    /// The parts that read the bodies of requests.
     pub bodies: Bodies,
     /// The source of request ids.
     pub ids: Arc<dyn IdSource>,
@@ -67,7 +67,7 @@ pub struct Site {
     pub allowed_origins: AllowedOrigins,
 }
 
-/// What limits requests.
+/// The limits of requests.
 pub struct Rates {
     /// The rate limits of principals.
     pub principals: Arc<PrincipalLimits>,
@@ -80,7 +80,7 @@ pub struct Rates {
     pub address_quota: Option<Quota>,
 }
 
-/// What reads the bodies of requests.
+/// The parts that read the bodies of requests.
 pub struct Bodies {
     /// The validators of bodies.
     pub schemas: Lazy<Schemas>,

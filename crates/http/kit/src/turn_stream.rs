@@ -23,7 +23,7 @@ use crate::{
 
 /// Converts the events of a turn into what a wire sends.
 pub trait TurnEncoder {
-    /// What is sent and was not taken yet.
+    /// The output that was not taken yet.
     type Output;
 
     /// Adds what is sent for an event.
@@ -79,7 +79,7 @@ pub struct EncodedTurn<E: TurnEncoder> {
     pub events: TurnEventStream,
     /// The converter.
     pub encoder: E,
-    /// What was converted and not sent yet.
+    /// The output that was not sent yet.
     pub output: E::Output,
     has_ended: bool,
 }

@@ -28,7 +28,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A WebSocket.
 pub struct Connection {
     messages: AggregatedMessageStream,
-    /// What waits to be sent.
+    /// The frames that wait to be sent.
     pub send_queue: SendQueue,
     /// The deadlines of the client.
     pub deadlines: Deadlines,

@@ -1,8 +1,8 @@
 //! The allowed dependencies. This table is the architecture: change it only on purpose.
 
-/// What use cases consist of, from the inside out.
+/// The crates of use cases, from the inside out.
 const CORE: &[&str] = &["domain", "ports", "writes", "application", "access"];
-/// What adapters implement.
+/// The crates that adapters use.
 const PORTS: &[&str] = &["domain", "ports"];
 /// The surfaces of the HTTP interface, and what they share.
 const HTTP: &[&str] = &[

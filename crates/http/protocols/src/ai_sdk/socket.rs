@@ -75,7 +75,7 @@ struct Socket {
     requests: HashMap<String, CancellationToken>,
     /// The tasks that answer them.
     answering: JoinSet<()>,
-    /// What the tasks pass on. One event waits at a time: a task whose frames are not sent waits.
+    /// The events of the tasks. One event waits at a time: a task whose frames are not sent waits.
     events: (mpsc::Sender<RequestEvent>, mpsc::Receiver<RequestEvent>),
     _slot: Option<StreamSlot>,
 }
