@@ -1,5 +1,8 @@
 //! The result of authentication.
 
+use std::sync::Arc;
+
+use application::chat::ChatCaller;
 use domain::{
     CallerClaims, Credential, CredentialId, CredentialSource, LimitOverrides, Principal,
     QuotaHolder, SecretDigest, Timestamp,
@@ -39,7 +42,7 @@ pub struct AuthContext {
     /// The key, or the client of the token. `None` for users of external issuers.
     pub credential: Option<CredentialId>,
     /// The credential itself, by which its status is checked again.
-    pub source: CredentialSource,
+    pub source: Arc<CredentialSource>,
     /// The browser origins that may use the credential. Empty if all may.
     pub allowed_origins: Vec<String>,
     /// The rate limits of the credential, which override the defaults.
@@ -63,7 +66,7 @@ impl AuthContext {
                 user_id: None,
             },
             credential: Some(key.id.clone()),
-            source: CredentialSource::Key { id: key.id, digest },
+            source: Arc::new(CredentialSource::Key { id: key.id, digest }),
             allowed_origins: key.allowed_origins,
             limits: key.limits,
             ends_at,
@@ -77,9 +80,17 @@ impl AuthContext {
             credential: self.credential.clone(),
             allowed_origins: self.allowed_origins.clone(),
             limits: self.limits.clone(),
-            source: self.source.clone(),
+            source: (*self.source).clone(),
             credential_ends_at: self.ends_at,
             origin: None,
+        }
+    }
+
+    /// Returns the caller of a chat.
+    pub fn chat_caller(&self) -> ChatCaller<'_> {
+        ChatCaller {
+            principal: &self.principal,
+            credential: &self.source,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Authentication of API keys and access tokens.
 
 mod access_version;
+mod withdrawals;
 
 use std::{
     sync::{
@@ -217,7 +218,7 @@ impl Authenticator {
         if let Some(home) = self.home.as_ref().filter(|home| home.is_replica_behind()) {
             return home.check_status(auth_context).await;
         }
-        match &auth_context.source {
+        match &*auth_context.source {
             CredentialSource::Key { id, digest } => {
                 let found = self.credentials.find(CredentialKind::Key, id).await?;
                 Ok(CredentialStatus::of_key(found.as_ref(), digest, self.now()))

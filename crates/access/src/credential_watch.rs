@@ -142,7 +142,7 @@ impl CredentialWatch {
     }
 
     fn is_revocable(&self) -> bool {
-        self.auth_context.source != CredentialSource::ExternalToken
+        *self.auth_context.source != CredentialSource::ExternalToken
     }
 
     /// Starts a check after a pause.

@@ -20,6 +20,7 @@ pub mod signing_keys;
 mod status_cache;
 mod tickets;
 pub mod tokens;
+mod tool_tokens;
 pub mod user_tokens;
 
 pub use auth_context::{AccessError, AuthContext};
@@ -32,4 +33,5 @@ pub use home_authority::{AccessAnswer, AccessQuestion, HomeAuthority};
 pub use last_use_recorder::LastUseRecorder;
 pub use presented_credential::PresentedCredential;
 pub use tickets::{IssuedTicket, TicketError, Tickets};
+pub use tool_tokens::ToolTokenIssuer;
 pub use user_tokens::{UserTokenError, UserTokenRequest, UserTokens};

@@ -144,7 +144,7 @@ impl From<CallerClaims> for AuthContext {
         Self {
             principal: claims.principal,
             credential: claims.credential,
-            source: claims.source,
+            source: Arc::new(claims.source),
             allowed_origins: claims.allowed_origins,
             limits: claims.limits,
             ends_at: claims.credential_ends_at,

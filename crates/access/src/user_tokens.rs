@@ -119,7 +119,7 @@ impl UserTokens {
 
     /// Returns the key or client of the caller.
     async fn issuer(&self, caller: &AuthContext) -> Result<Credential, UserTokenError> {
-        let (kind, id) = match &caller.source {
+        let (kind, id) = match &*caller.source {
             CredentialSource::Key { id, .. } => (CredentialKind::Key, id),
             CredentialSource::OwnToken { client, .. } => (CredentialKind::Client, client),
             // Neither ever has the scope.

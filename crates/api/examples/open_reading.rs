@@ -118,7 +118,7 @@ fn principal_of_all() -> Result<Arc<AuthContext>> {
             user_id: None,
         },
         credential: None,
-        source: CredentialSource::ExternalToken,
+        source: Arc::new(CredentialSource::ExternalToken),
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: None,

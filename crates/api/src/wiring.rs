@@ -119,7 +119,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         parts.engines.clone(),
         &parts.tasks,
     )?);
-    let toolbox = Arc::new(tools::toolbox(&parts, &clock)?);
+    let toolbox = Arc::new(tools::toolbox(&parts, &clock, &state.authenticator)?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
     Ok(ServerParts {

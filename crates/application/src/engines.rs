@@ -20,7 +20,7 @@ mod engine_breakers;
 mod partial_reply;
 
 pub use breaker_hints::BreakerHints;
-pub(crate) use chain::{BufferedSink, LogContext, ReplySink, run_engine_chain};
+pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, run_engine_chain};
 #[cfg(test)]
 pub(crate) use partial_reply::CallEnd;
 pub(crate) use partial_reply::OpenCallStatus;

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
-use ports::{CapabilityKind, ToolArguments, ToolError, ToolProvider};
+use ports::{CapabilityKind, ToolArguments, ToolContext, ToolError, ToolProvider};
+
+use crate::fixture;
 
 /// Expands to one test per promise of a provider of tools. `$fixture` is the path (from the crate's
 /// root) of an async function whose result derefs to a `ports::ToolProvider` with tools. `$sample`
@@ -35,6 +37,23 @@ macro_rules! tool_provider_contract {
             )*
         }
     };
+}
+
+/// The context of the first call of a turn in the conversation of the user `ada`.
+pub fn context() -> ToolContext {
+    let turn_id = fixture::turn_id(1);
+    ToolContext {
+        tenant: fixture::tenant(),
+        agent_id: fixture::agent_id(1),
+        agent_version: 1,
+        user_id: Some("ada".to_owned()),
+        conversation_id: Some(fixture::conversation_id(1)),
+        turn_id,
+        call_id: format!("{turn_id}-1"),
+        attempt: 1,
+        started_by: fixture::principal(),
+        credential: None,
+    }
 }
 
 /// `capabilities` MUST be ordered by name, without duplicates.
@@ -103,7 +122,7 @@ pub async fn a_call_returns_text<P: ToolProvider + ?Sized>(
     sample: &str,
     arguments: &ToolArguments,
 ) {
-    let result = provider.call(sample, arguments).await;
+    let result = provider.call(sample, arguments, &context()).await;
     assert!(!result.expect("an answer").is_empty());
 }
 
@@ -114,7 +133,7 @@ pub async fn an_unknown_tool_is_unavailable<P: ToolProvider + ?Sized>(
     arguments: &ToolArguments,
 ) {
     for name in ["", "a_tool_of_nobody", "nobody/a_tool"] {
-        let result = provider.call(name, arguments).await;
+        let result = provider.call(name, arguments, &context()).await;
         assert!(
             matches!(result, Err(ToolError::Unavailable(_))),
             "{result:?}"
@@ -128,8 +147,9 @@ pub async fn dropping_a_call_stops_no_other_call<P: ToolProvider + ?Sized>(
     sample: &str,
     arguments: &ToolArguments,
 ) {
-    drop(provider.call(sample, arguments));
-    let mut begun = provider.call(sample, arguments);
+    let context = context();
+    drop(provider.call(sample, arguments, &context));
+    let mut begun = provider.call(sample, arguments, &context);
     let _ = futures::poll!(&mut begun);
     drop(begun);
     a_call_returns_text(provider, sample, arguments).await;
@@ -141,7 +161,9 @@ pub async fn many_calls_can_run_at_once<P: ToolProvider + ?Sized>(
     sample: &str,
     arguments: &ToolArguments,
 ) {
-    let results = join_all((0..64).map(|_| provider.call(sample, arguments))).await;
+    let context = context();
+    let calls = (0..64).map(|_| provider.call(sample, arguments, &context));
+    let results = join_all(calls).await;
     for result in results {
         assert!(!result.expect("an answer").is_empty());
     }

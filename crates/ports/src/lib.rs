@@ -32,6 +32,7 @@ pub mod tenant_repository;
 pub mod ticket_repository;
 pub mod token_repository;
 pub mod tool_provider;
+pub mod tool_tokens;
 pub mod turn_repository;
 pub mod write_store;
 
@@ -71,9 +72,10 @@ pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
 pub use tool_provider::{
-    AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolArguments, ToolDefinition,
-    ToolError, ToolProvider,
+    AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolArguments, ToolContext,
+    ToolDefinition, ToolError, ToolHints, ToolProvider,
 };
+pub use tool_tokens::{ToolTokenError, ToolTokens};
 pub use turn_repository::{FoundTurn, TurnFilter, TurnQuery, TurnRepository};
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use domain::{AgentId, ConversationId, CredentialSource, PrincipalId, TenantId, TurnId};
 use serde_json::{Map, Value};
 
 use crate::BoxError;
@@ -19,6 +20,53 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments. It can come from an untrusted server.
     pub input_schema: Value,
+    /// What the tool says about its effects.
+    pub hints: ToolHints,
+}
+
+/// What a tool says about its effects; `None` if it says nothing. It can come from an untrusted server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToolHints {
+    /// `true` if the tool changes nothing.
+    pub read_only: Option<bool>,
+    /// `false` if the tool only adds something; `true` if it can replace or remove something.
+    pub destructive: Option<bool>,
+    /// `true` if a repeated call with equal arguments has no further effect.
+    pub idempotent: Option<bool>,
+}
+
+impl ToolHints {
+    /// The hints of a tool that changes nothing.
+    pub const READ_ONLY: Self = Self {
+        read_only: Some(true),
+        destructive: Some(false),
+        idempotent: Some(true),
+    };
+}
+
+/// What a tool call belongs to. The service sets it; it never comes from arguments, which a model writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolContext {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The agent that calls the tool.
+    pub agent_id: AgentId,
+    /// The version of the agent.
+    pub agent_version: i64,
+    /// The user of the conversation, if known.
+    pub user_id: Option<String>,
+    /// The conversation; `None` if nothing of the turn is stored.
+    pub conversation_id: Option<ConversationId>,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The id of the call, as in [`domain::ToolCall`]. A repeated call has the same id.
+    pub call_id: String,
+    /// The number of the attempt to make this call, from 1.
+    pub attempt: u32,
+    /// The principal that sent the message.
+    pub started_by: PrincipalId,
+    /// The credential of this principal, if this process received the message.
+    pub credential: Option<Arc<CredentialSource>>,
 }
 
 /// A capability that gives agents tools.
@@ -92,7 +140,12 @@ pub trait ToolProvider: Send + Sync {
     /// Calls a tool by name. Returns the result as text. The provider judges the arguments: they may
     /// not match the tool's schema. A name that it does not know is `Unavailable`. MUST stop all work when the call is
     /// dropped. Need not limit its time or the size of its result; the caller does.
-    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError>;
+    async fn call(
+        &self,
+        name: &str,
+        arguments: &ToolArguments,
+        context: &ToolContext,
+    ) -> Result<String, ToolError>;
 }
 
 /// A tool of an agent.
@@ -109,8 +162,13 @@ pub struct AgentTool {
 
 impl AgentTool {
     /// Calls the tool.
-    pub async fn call(&self, arguments: &ToolArguments) -> Result<String, ToolError> {
-        self.provider.call(&self.definition.name, arguments).await
+    pub async fn call(
+        &self,
+        arguments: &ToolArguments,
+        context: &ToolContext,
+    ) -> Result<String, ToolError> {
+        let name = &self.definition.name;
+        self.provider.call(name, arguments, context).await
     }
 }
 

@@ -42,7 +42,7 @@ fn auth_context(ends_at: Option<Timestamp>) -> Arc<AuthContext> {
             user_id: None,
         },
         credential: None,
-        source: CredentialSource::ExternalToken,
+        source: Arc::new(CredentialSource::ExternalToken),
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at,

@@ -12,6 +12,6 @@ pub(crate) use claims::texts;
 pub use claims::{Claims, LEEWAY};
 pub use provider::install_provider;
 pub(crate) use token::MAX_TOKEN_BYTES;
-pub use token::{ACCESS_TOKEN, UnverifiedToken};
+pub use token::{ACCESS_TOKEN, TOOL_TOKEN, UnverifiedToken};
 pub use verifying_key::VerifyingKey;
 pub use verifying_keys::{KeyBounds, SignatureCheck, VerifyingKeys};

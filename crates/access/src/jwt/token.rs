@@ -8,6 +8,8 @@ use super::{Claims, SignatureAlgorithm, VerifyingKey};
 
 /// The `typ` of access tokens (RFC 9068).
 pub const ACCESS_TOKEN: &str = "at+jwt";
+/// The `typ` of tokens for tool servers, which no service accepts as access tokens.
+pub const TOOL_TOKEN: &str = "tool+jwt";
 /// The maximum length of a token, in bytes.
 pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 

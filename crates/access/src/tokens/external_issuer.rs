@@ -1,5 +1,7 @@
 //! Verification of the tokens of one external issuer.
 
+use std::sync::Arc;
+
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, TenantId};
 use ports::{Clock, UrlTrust};
 
@@ -57,7 +59,7 @@ impl ExternalIssuer {
                 user_id: Some(user),
             },
             credential: None,
-            source: CredentialSource::ExternalToken,
+            source: Arc::new(CredentialSource::ExternalToken),
             allowed_origins: Vec::new(),
             limits: LimitOverrides::default(),
             ends_at: Some(ends_at),

@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod issue;
+mod issue_for_tool;
 mod status;
 
 /// The algorithms that this service signs with.
@@ -96,13 +97,13 @@ impl OwnTokens {
             Some(user) => AuthContext {
                 principal,
                 credential: None,
-                source: CredentialSource::UserToken {
+                source: Arc::new(CredentialSource::UserToken {
                     id: token.id,
                     issuer_kind: credential.kind,
                     issuer: credential.id,
                     signing_key: token.signing_key,
                     generation: user.generation,
-                },
+                }),
                 allowed_origins: user.allowed_origins,
                 limits: LimitOverrides::default(),
                 ends_at,
@@ -110,11 +111,11 @@ impl OwnTokens {
             None => AuthContext {
                 principal,
                 credential: Some(credential.id.clone()),
-                source: CredentialSource::OwnToken {
+                source: Arc::new(CredentialSource::OwnToken {
                     id: token.id,
                     client: credential.id,
                     signing_key: token.signing_key,
-                },
+                }),
                 allowed_origins: credential.allowed_origins,
                 limits: credential.limits,
                 ends_at,

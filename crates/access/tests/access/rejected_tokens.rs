@@ -124,6 +124,7 @@ async fn only_access_tokens_are_access_tokens() {
         (Some("AT+JWT"), true),
         (Some("JWT"), false),
         (Some("client-authentication+jwt"), false),
+        (Some("tool+jwt"), false),
         (None, false),
     ] {
         let claims = tokens.claims(|_| {});

@@ -287,7 +287,7 @@ async fn the_ticket_of_a_user_authenticates_that_user() {
     let ada = AuthContext {
         principal: user(&[ConversationsAll, EventsRead]),
         credential: None,
-        source: CredentialSource::ExternalToken,
+        source: Arc::new(CredentialSource::ExternalToken),
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(ends_at),

@@ -144,7 +144,7 @@ fn user(tenant: &str, ends_at: Timestamp) -> Arc<AuthContext> {
             user_id: Some("main~ada".to_owned()),
         },
         credential: None,
-        source: CredentialSource::ExternalToken,
+        source: Arc::new(CredentialSource::ExternalToken),
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(ends_at),

@@ -1,6 +1,6 @@
 //! Issue, contents and verification of access tokens.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use access::{
     AccessError, AuthContext,
@@ -91,11 +91,11 @@ async fn a_token_authenticates_its_client_until_it_expires() {
             user_id: None,
         },
         credential: Some(client.id.clone()),
-        source: CredentialSource::OwnToken {
+        source: Arc::new(CredentialSource::OwnToken {
             id: text(&claims["jti"]).parse().expect("a UUID"),
             client: client.id.clone(),
             signing_key: text(&header["kid"]),
-        },
+        }),
         allowed_origins: Vec::new(),
         limits,
         ends_at: Some(START + Duration::from_mins(10)),

@@ -41,7 +41,7 @@ const PROXY_FORM: &str = "an address that begins with http:// or https:// and ha
                        http://proxy.internal:3128";
 const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
-const BOOLEAN_FORM: &str = "true or false";
+pub(super) const BOOLEAN_FORM: &str = "true or false";
 const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.

@@ -40,6 +40,31 @@ impl<'a> NamedSettings<'a> {
         self.read_optional(key, expected, parse)
     }
 
+    /// Reads the settings that have a second name. `expected` completes "… must be"; `parse` receives
+    /// the second name and the value.
+    pub(super) fn read_members<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        mut parse: impl FnMut(&str, &str) -> Option<T>,
+    ) -> Vec<T> {
+        let members = self.values.members(key, &self.name).into_iter();
+        members
+            .filter_map(|(variable, member)| {
+                let parse = |text: &str| parse(&member, text);
+                self.values.parsed(&variable, expected, parse)
+            })
+            .collect()
+    }
+
+    /// Rejects the settings that have a second name because of others. `expected` completes
+    /// "… must be".
+    pub(super) fn reject_members(&mut self, key: &'static str, expected: &str) {
+        for (variable, _) in self.values.members(key, &self.name) {
+            self.values.reject(&variable, expected);
+        }
+    }
+
     /// Returns true if a setting is set.
     pub(super) fn is_set(&self, key: &'static str) -> bool {
         self.values.is_set(&self.variable(key))

@@ -17,6 +17,7 @@ const SECRETS: &[&str] = &[
     "LLM__PROXY",
     "LLM__PROVIDERS__<ID>__API_KEY",
     "MCP__SERVERS__<ID>__ENV",
+    "MCP__SERVERS__<ID>__HEADERS__<HEADER>",
 ];
 const SUFFIX: &str = "_FILE";
 /// The maximum size of a file; more than any setting needs.

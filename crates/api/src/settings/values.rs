@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     error::InvalidSetting,
-    key::{MisnamedVariable, SettingKey, name_in_variable, variable_for},
+    key::{MisnamedVariable, SettingKey, member_in_variable, name_in_variable, variable_for},
     named::NamedSettings,
 };
 
@@ -137,6 +137,18 @@ impl Values {
     pub(super) fn is_set_for(&self, key: &str, name: &str) -> bool {
         let is_lower = !name.contains(|letter: char| letter.is_ascii_uppercase());
         is_lower && self.is_set(&variable_for(key, name))
+    }
+
+    /// Returns the variables of a setting that has a second name, under the first one, with their
+    /// second names.
+    pub(super) fn members(&self, key: &str, name: &str) -> Vec<(String, String)> {
+        let is_named = |variable: &str| {
+            name_in_variable(key, variable).is_some_and(|it| it.eq_ignore_ascii_case(name))
+        };
+        let variables = self.by_variable.keys().filter(|it| is_named(it));
+        variables
+            .filter_map(|it| Some((it.clone(), member_in_variable(key, it)?.to_owned())))
+            .collect()
     }
 
     /// Returns all settings that were read.

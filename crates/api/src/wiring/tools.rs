@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
+use access::{Authenticator, ToolTokenIssuer};
 use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
 pub use mcp_tools::reap_orphans;
-use mcp_tools::{McpIntervals, McpServer, McpTransport, Program};
-use ports::{Clock, ToolProvider};
+use mcp_tools::{HttpEndpoint, McpConfig, McpIntervals, McpServer, McpTransport, Program};
+use ports::{Clock, ToolProvider, ToolTokens};
 
 use super::Parts;
 use crate::settings::{Settings, ToolServer, ToolServerTransport};
 
 /// Builds the toolbox. Tool servers are connected in the background.
-pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
+pub(super) fn toolbox(
+    parts: &Parts<'_>,
+    clock: &Arc<dyn Clock>,
+    authenticator: &Arc<Authenticator>,
+) -> Result<Toolbox> {
+    let tokens: Arc<dyn ToolTokens> = Arc::new(ToolTokenIssuer::new(Arc::clone(authenticator)));
     let built_in = BuiltInTools::new(Arc::clone(clock));
     let built_in_capabilities = built_in.capabilities();
     let mut providers = parts.tools.clone();
@@ -28,7 +34,7 @@ pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolb
                 it.name
             );
         }
-        providers.push(Arc::new(server(it, parts)));
+        providers.push(Arc::new(server(it, parts, &tokens)));
     }
     Ok(Toolbox::new(providers))
 }
@@ -37,7 +43,7 @@ pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolb
 /// because the program may be installed later.
 pub fn check_programs(settings: &Settings) -> Result<()> {
     let servers = settings.tool_servers.iter();
-    let missing = servers.filter(|server| !transport(&server.transport).has_its_program());
+    let missing = servers.filter(|server| !transport(&server.transport, None).has_its_program());
     let invalid: Vec<_> = missing
         .map(|server| {
             let name = server.name.to_ascii_uppercase();
@@ -52,20 +58,34 @@ pub fn check_programs(settings: &Settings) -> Result<()> {
     bail!("the configuration is not valid:{}", invalid.concat())
 }
 
-fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {
-    let stop = parts.stop.clone();
-    let transport = transport(&server.transport);
+fn server(server: &ToolServer, parts: &Parts<'_>, tokens: &Arc<dyn ToolTokens>) -> McpServer {
     let mut intervals = McpIntervals::default();
     if let Some(call_timeout) = server.call_timeout {
         intervals.call_timeout = call_timeout;
     }
-    let name = server.name.clone();
-    McpServer::start(name, transport, intervals, &parts.tool_tasks, stop)
+    let config = McpConfig {
+        name: server.name.clone(),
+        transport: transport(&server.transport, Some(tokens)),
+        intervals,
+        trusts_hints: server.trusts_hints,
+    };
+    McpServer::start(config, &parts.tool_tasks, parts.stop.clone())
 }
 
-fn transport(transport: &ToolServerTransport) -> McpTransport {
+fn transport(
+    transport: &ToolServerTransport,
+    tokens: Option<&Arc<dyn ToolTokens>>,
+) -> McpTransport {
     match transport.clone() {
-        ToolServerTransport::Http { url } => McpTransport::Http { url },
+        ToolServerTransport::Http {
+            url,
+            headers,
+            sends_user_token,
+        } => McpTransport::Http(HttpEndpoint {
+            url,
+            headers,
+            user_tokens: tokens.filter(|_| sends_user_token).cloned(),
+        }),
         ToolServerTransport::Process {
             command,
             arguments,

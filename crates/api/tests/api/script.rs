@@ -8,12 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::{FinishReason, TurnId, Usage};
+use domain::{FinishReason, ModelStep, TurnId, Usage};
 use futures::{StreamExt as _, future::pending, stream};
 use parking_lot::Mutex;
 use ports::{
     CapabilityInfo, CapabilityKind, ModelChunk, ModelRequest, ModelStream, ProvidedTools,
-    ReplyEngine, ReplyError, RequestedCall, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    ReplyEngine, ReplyError, RequestedCall, ToolArguments, ToolContext, ToolDefinition, ToolError,
+    ToolHints, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -37,11 +38,15 @@ pub(crate) struct PromptedEngine {
     paused: Arc<Mutex<HashMap<TurnId, Paused>>>,
 }
 
+/// The steps of a turn, as of its newest request.
+type Steps = Arc<Mutex<Vec<Arc<ModelStep>>>>;
+
 /// A script between two requests of a turn.
 struct Paused {
     script: mpsc::UnboundedReceiver<Step>,
     /// Reports that the tools have returned.
     before: oneshot::Sender<()>,
+    done: Steps,
 }
 
 /// The test's side of a scripted engine.
@@ -54,6 +59,8 @@ pub(crate) struct EngineCall {
     /// The first request to the engine.
     pub(crate) request: ModelRequest,
     steps: mpsc::UnboundedSender<Step>,
+    /// What the turn has done.
+    done: Steps,
 }
 
 /// An engine, and the script that controls it.
@@ -71,20 +78,27 @@ impl ReplyEngine for PromptedEngine {
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         let turn = request.turn_id;
         let paused = self.paused.lock().remove(&turn);
-        let (script, before) = if let Some(paused) = paused {
-            (paused.script, Some(paused.before))
+        let (script, before, done) = if let Some(paused) = paused {
+            *paused.done.lock() = request.steps;
+            (paused.script, Some(paused.before), paused.done)
         } else {
             let (steps, script) = mpsc::unbounded_channel::<Step>();
-            let call = EngineCall { request, steps };
+            let done = Steps::default();
+            let call = EngineCall {
+                request,
+                steps,
+                done: Arc::clone(&done),
+            };
             let gone = |_| ReplyError::Unavailable("the test has ended".into());
             self.calls.send(call).map_err(gone)?;
-            (script, None)
+            (script, None, done)
         };
         let player = Player {
             script,
             before,
             chunks: VecDeque::new(),
             turn,
+            done,
             paused: Arc::clone(&self.paused),
         };
         Ok(stream::unfold(Some(player), |player| async { player?.next().await }).boxed())
@@ -98,6 +112,7 @@ struct Player {
     /// The chunks of the current step.
     chunks: VecDeque<ModelChunk>,
     turn: TurnId,
+    done: Steps,
     paused: Arc<Mutex<HashMap<TurnId, Paused>>>,
 }
 
@@ -135,11 +150,15 @@ impl Player {
             before: None,
             chunks: self.chunks,
             turn: self.turn,
+            done: Arc::clone(&self.done),
             paused: Arc::clone(&self.paused),
         };
         if let Some(before) = self.before {
-            let script = self.script;
-            let paused = Paused { script, before };
+            let paused = Paused {
+                script: self.script,
+                before,
+                done: self.done,
+            };
             if waits {
                 WAITING.lock().push(paused);
             } else {
@@ -166,6 +185,7 @@ impl ToolProvider for ScriptedTools {
             name: name.to_owned(),
             description: String::new(),
             input_schema: json!({"type": "object"}),
+            hints: ToolHints::default(),
         };
         ProvidedTools {
             capabilities: TOOLS.map(capability).into(),
@@ -173,7 +193,12 @@ impl ToolProvider for ScriptedTools {
         }
     }
 
-    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        _: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
         if name != "wait" {
             return Ok("done".to_owned());
         }
@@ -220,6 +245,14 @@ impl EngineCall {
     /// Calls a tool, and waits until it has returned.
     pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
         self.send(tool_call(name, &arguments)).await;
+    }
+
+    /// Calls a tool without arguments, and returns the result as the model reads it.
+    pub(crate) async fn result_of(&self, name: &str) -> Value {
+        self.use_tool(name, json!({})).await;
+        let done = self.done.lock();
+        let call = done.last().and_then(|step| step.calls.last());
+        serde_json::from_str(&call.expect("a call").result).expect("JSON")
     }
 
     /// Calls a tool several times at once, and waits until all calls have returned.

@@ -40,7 +40,8 @@ impl ConfigFile {
 
 /// A setting's variable as an operator would write it.
 pub(crate) fn written(variable: &str) -> String {
-    variable.replace("<ID>", "MAIN")
+    let variable = variable.replace("<ID>", "MAIN");
+    variable.replace("<HEADER>", "AUTHORIZATION")
 }
 
 pub(crate) fn invalid_settings(outcome: Result<Settings, SettingsError>) -> Vec<InvalidSetting> {

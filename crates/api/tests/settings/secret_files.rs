@@ -27,7 +27,7 @@ impl Files {
 }
 
 /// The settings whose values no log and no error may show, and valid values.
-const SECRETS: [(&str, &str); 10] = [
+const SECRETS: [(&str, &str); 11] = [
     ("DATABASE_URL", "postgres://ada:word@db.internal/agents"),
     ("BUS__URL", "redis://:word@cache.internal"),
     ("REGION__KEY", "0123456789abcdef0123456789abcdef"),
@@ -41,6 +41,7 @@ const SECRETS: [(&str, &str); 10] = [
     ("LLM__PROXY", "http://ada:word@proxy.internal:3128"),
     ("LLM__PROVIDERS__MAIN__API_KEY", "sk-word"),
     ("MCP__SERVERS__MAIN__ENV", "TOKEN=word"),
+    ("MCP__SERVERS__MAIN__HEADERS__AUTHORIZATION", "Bearer word"),
 ];
 
 #[test]

@@ -186,7 +186,7 @@ fn variables_override_single_values_of_provider_and_tool_server_tables() {
         )
     );
     assert_eq!(environment.keys().collect::<Vec<_>>(), ["MODE", "REGION"]);
-    let ToolServerTransport::Http { url } = &remote.transport else {
+    let ToolServerTransport::Http { url, .. } = &remote.transport else {
         panic!("an address: {remote:?}");
     };
     assert_eq!(url, "http://localhost:3002/mcp");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    ConversationContext, ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, NodeId,
-    Principal, Stamp, Timestamp, TurnId, TurnStarted,
+    ConversationContext, ConversationId, CredentialSource, IdempotencyEntry, IdempotencyKey,
+    MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::ModelRequest;
 use writes::BeginTurn;
@@ -16,6 +16,7 @@ use crate::live_turns::TurnSubject;
 #[derive(Clone)]
 pub(super) struct ChatAttempt {
     pub(super) caller: Principal,
+    pub(super) credential: Arc<CredentialSource>,
     pub(super) command: ChatCommand,
     /// The idempotency key, and what is stored with it.
     pub(super) idempotency: Option<IdempotencyEntry>,
@@ -136,6 +137,7 @@ impl ChatAttempt {
             agent_id: target.agent.id,
             user_id: target.user_id.clone(),
             started_by: self.caller.id.clone(),
+            credential: Some(Arc::clone(&self.credential)),
             request_id: self.command.request_id.clone(),
             is_ephemeral: false,
         }

@@ -1,9 +1,11 @@
 //! The interface of the chat use case: its command and its error.
 
+use std::sync::Arc;
+
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Problem,
-    ProblemCode,
+    AgentId, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault, MessageId,
+    Principal, Problem, ProblemCode,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
 };
@@ -11,6 +13,16 @@ use ports::RepositoryError;
 use serde::Serialize;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
+
+/// The caller of a chat.
+#[derive(Debug, Clone, Copy)]
+pub struct ChatCaller<'a> {
+    /// The principal.
+    pub principal: &'a Principal,
+    /// The credential by which it was authenticated. Tools that act for a user need it to be valid
+    /// when they are called.
+    pub credential: &'a Arc<CredentialSource>,
+}
 
 /// A message to an agent. An idempotency key is bound to its serialized form, which omits the
 /// fields that only shape the response.

@@ -3,15 +3,15 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
-    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId,
-    Principal, Problem, ProblemCode, Role, TurnId, TurnStarted,
+    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId, Problem,
+    ProblemCode, Role, TurnId, TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
 use ports::ModelRequest;
 use tokio_util::sync::CancellationToken;
 
-use super::{AcceptedTurn, ChatContext, ChatError, TurnRunner, target::find_agent};
+use super::{AcceptedTurn, ChatCaller, ChatContext, ChatError, TurnRunner, target::find_agent};
 use crate::{
     engines::{Candidate, run_engine_chain},
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership, TurnSubject, TurnWaiter},
@@ -46,13 +46,17 @@ impl TurnRunner {
     /// Starts a turn that is not stored. It is stopped when the caller drops the result.
     pub(super) async fn start_ephemeral(
         self: &Arc<Self>,
-        caller: &Principal,
+        caller: ChatCaller<'_>,
         chat: EphemeralChat,
     ) -> Result<AcceptedTurn, ChatError> {
         if is_blank(&chat.message) {
             let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
             return Err(ChatError::Invalid(vec![fault]));
         }
+        let ChatCaller {
+            principal: caller,
+            credential,
+        } = caller;
         let context = self.context();
         let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
         let ids = &context.ports.ids;
@@ -63,6 +67,7 @@ impl TurnRunner {
             agent_id: agent.id,
             user_id: chat.user_id.clone(),
             started_by: caller.id.clone(),
+            credential: Some(Arc::clone(credential)),
             request_id: chat.request_id.clone(),
             is_ephemeral: true,
         };

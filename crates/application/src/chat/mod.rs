@@ -30,7 +30,7 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
-pub use command::{ChatCommand, ChatError, OnBusy};
+pub use command::{ChatCaller, ChatCommand, ChatError, OnBusy};
 pub use ephemeral::EphemeralChat;
 pub use messages::REPEATABLE_FOR;
 pub use runner::TurnRunner;

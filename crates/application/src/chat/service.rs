@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
+use domain::{
+    ConversationId, CredentialSource, IdempotencyKey, MessageId, Principal, Stamp, TurnId,
+};
 use ports::Idempotent;
 
 use super::{
@@ -11,7 +13,7 @@ use super::{
     accepted_turn::AcceptedTurn,
     attempt::{ChatAttempt, Resumption, after_deletion},
     attempt_state::AttemptState,
-    command::{ChatCommand, ChatError},
+    command::{ChatCaller, ChatCommand, ChatError},
     conversation_locks::ConversationLocks,
     ephemeral::EphemeralChat,
     runner::TurnRunner,
@@ -68,13 +70,13 @@ impl ChatService {
     /// continues in the background: an accepted message is always answered.
     pub fn send(
         &self,
-        caller: &Principal,
+        caller: ChatCaller<'_>,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> impl Future<Output = Result<AcceptedTurn, ChatError>> + Send + use<> {
         let pipeline = Arc::clone(&self.pipeline);
-        let caller = caller.clone();
-        let sending = async move { pipeline.send(caller, command, key).await };
+        let (caller, credential) = (caller.principal.clone(), Arc::clone(caller.credential));
+        let sending = async move { pipeline.send(caller, credential, command, key).await };
         DetachOnDrop::new(sending, self.pipeline.context.background.clone())
     }
 
@@ -123,7 +125,7 @@ impl ChatService {
     /// Starts a turn of which nothing is stored. It is stopped when the result is dropped.
     pub async fn send_ephemeral(
         &self,
-        caller: &Principal,
+        caller: ChatCaller<'_>,
         chat: EphemeralChat,
     ) -> Result<AcceptedTurn, ChatError> {
         let runner = &self.pipeline.starter.runner;
@@ -135,11 +137,12 @@ impl ChatPipeline {
     async fn send(
         &self,
         caller: Principal,
+        credential: Arc<CredentialSource>,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
-        let mut attempt = Arc::new(self.new_attempt(caller, command, key));
+        let mut attempt = Arc::new(self.new_attempt(caller, credential, command, key));
         let mut state = AttemptState::Resolving(None);
         let mut passes = 0;
         loop {
@@ -182,6 +185,7 @@ impl ChatPipeline {
     fn new_attempt(
         &self,
         caller: Principal,
+        credential: Arc<CredentialSource>,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> ChatAttempt {
@@ -194,6 +198,7 @@ impl ChatPipeline {
                 actor: caller.id.clone(),
             },
             caller,
+            credential,
             turn_id: TurnId::new(ports.ids.next_id()),
             message_id: MessageId::new(ports.ids.next_id()),
             reply_id: MessageId::new(ports.ids.next_id()),

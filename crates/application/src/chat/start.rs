@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     detach_on_drop::DetachOnDrop,
-    engines::{BufferedSink, Candidate, LogContext, run_engine_chain},
+    engines::{BufferedSink, Candidate, TurnOrigin, run_engine_chain},
     live_turns::CompletedChat,
 };
 
@@ -122,8 +122,11 @@ impl TurnStarter {
     ) -> Result<AttemptState, ChatError> {
         let engine_start = Instant::now();
         let request = attempt.reply_request(&target);
-        let sink = BufferedSink::new(LogContext {
+        let sink = BufferedSink::new(TurnOrigin {
             conversation: target.conversation.id(),
+            is_stored: true,
+            started_by: &attempt.caller.id,
+            credential: Some(&attempt.credential),
             request_id: attempt.command.request_id.as_deref(),
         });
         let own_engine = chain.get(..1).unwrap_or_default();

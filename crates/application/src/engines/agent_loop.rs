@@ -8,7 +8,7 @@ use std::sync::Arc;
 use call::{CallResult, CheckedCall};
 use domain::{FinishReason, ModelStep, ToolStep, Usage};
 use futures::{StreamExt as _, stream};
-use ports::{ModelRequest, ReplyError};
+use ports::{ModelRequest, ReplyError, ToolContext};
 
 use super::{
     Candidate,
@@ -101,12 +101,12 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             let (name, arguments) = (call.name.clone(), call.arguments.clone());
             let turn = self.request.turn_id;
             let index = grow(self.sink, |reply| reply.begin_call(turn, name, arguments))?;
-            calls.push((index, call));
+            calls.push((index, call, self.context(index)));
         }
         let metrics = ToolMetrics::of(&self.request);
         let sink = self.sink;
         let mut results = stream::iter(calls)
-            .map(async |(index, call)| (index, execute(index, call, sink).await))
+            .map(async |(index, call, context)| (index, execute(index, call, &context, sink).await))
             .buffered(MAX_TOOL_CALLS);
         let mut steps = Vec::new();
         while let Some((index, result)) = results.next().await {
@@ -120,6 +120,23 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             calls: steps,
         }));
         Ok(())
+    }
+
+    /// Returns the context of a call.
+    fn context(&self, index: usize) -> ToolContext {
+        let (request, origin) = (&self.request, self.sink.origin());
+        ToolContext {
+            tenant: request.tenant.clone(),
+            agent_id: request.agent.id,
+            agent_version: request.agent.version,
+            user_id: request.user_id.clone(),
+            conversation_id: origin.is_stored.then_some(origin.conversation),
+            turn_id: request.turn_id,
+            call_id: self.sink.with_reply(|reply| reply.call_id(index)),
+            attempt: 1,
+            started_by: origin.started_by.clone(),
+            credential: origin.credential.cloned(),
+        }
     }
 
     /// Reports the end of a call, and returns it as a step.
@@ -140,8 +157,13 @@ impl<S: ReplySink> AgentLoop<'_, S> {
 
 /// Executes a call, and stores its outcome at once: if the turn is cancelled while another call still
 /// runs, this one has ended.
-async fn execute(index: usize, call: CheckedCall, sink: &impl ReplySink) -> CallResult {
-    let mut result = call.execute().await;
+async fn execute(
+    index: usize,
+    call: CheckedCall,
+    context: &ToolContext,
+    sink: &impl ReplySink,
+) -> CallResult {
+    let mut result = call.execute(context).await;
     let end = CallEnd {
         status: result.status,
         took: result.took,

@@ -1,8 +1,11 @@
 //! Calls of a chain of engines, until one of them replies.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, FinishReason, MessageId, Problem, ProblemCode, Usage};
+use domain::{
+    ConversationId, CredentialSource, FinishReason, MessageId, PrincipalId, Problem, ProblemCode,
+    Usage,
+};
 use parking_lot::Mutex;
 use ports::{ModelRequest, ReplyError};
 use writes::Reply;
@@ -22,8 +25,8 @@ const MAX_REPLY_TIME: Duration = Duration::from_mins(30);
 
 /// The destination of a reply while an engine produces it.
 pub(crate) trait ReplySink: Sync {
-    /// Returns the ids under which failures are logged.
-    fn log_context(&self) -> LogContext<'_>;
+    /// Returns what the turn belongs to.
+    fn origin(&self) -> TurnOrigin<'_>;
 
     /// Reads or changes the reply so far.
     fn with_reply<R>(&self, change: impl FnOnce(&mut PartialReply) -> R) -> R;
@@ -32,32 +35,38 @@ pub(crate) trait ReplySink: Sync {
     fn notify(&self) {}
 }
 
-/// The ids under which an engine's failures are logged, in addition to those of the request.
+/// What a turn belongs to, besides what engines receive: for the log and for tools.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LogContext<'a> {
+pub(crate) struct TurnOrigin<'a> {
     pub(crate) conversation: ConversationId,
+    /// False if nothing of the turn is stored, so that the conversation does not exist.
+    pub(crate) is_stored: bool,
+    /// The principal that sent the message.
+    pub(crate) started_by: &'a PrincipalId,
+    /// The credential of this principal, if this process received the message.
+    pub(crate) credential: Option<&'a Arc<CredentialSource>>,
     /// The HTTP request that sent the message, if this process received it.
     pub(crate) request_id: Option<&'a str>,
 }
 
 /// Buffers a reply that is only read when it is complete.
 pub(crate) struct BufferedSink<'a> {
-    log_context: LogContext<'a>,
+    origin: TurnOrigin<'a>,
     reply: Mutex<PartialReply>,
 }
 
 impl<'a> BufferedSink<'a> {
-    pub(crate) fn new(log_context: LogContext<'a>) -> Self {
+    pub(crate) fn new(origin: TurnOrigin<'a>) -> Self {
         Self {
-            log_context,
+            origin,
             reply: Mutex::default(),
         }
     }
 }
 
 impl ReplySink for BufferedSink<'_> {
-    fn log_context(&self) -> LogContext<'_> {
-        self.log_context
+    fn origin(&self) -> TurnOrigin<'_> {
+        self.origin
     }
 
     fn with_reply<R>(&self, change: impl FnOnce(&mut PartialReply) -> R) -> R {
@@ -96,7 +105,7 @@ pub(crate) async fn run_engine_chain(
         match replied.unwrap_or_else(late) {
             Ok(end) => return Ok(complete(message_id, candidate, end, sink)),
             Err(error) => {
-                log_failure(candidate, request, sink.log_context(), &error);
+                log_failure(candidate, request, sink.origin(), &error);
                 failure = Some(engine_problem(&error));
                 if sink.with_reply(|reply| !reply.is_empty()) {
                     break;
@@ -128,7 +137,7 @@ fn complete(
 fn log_failure(
     candidate: &Candidate,
     request: &ModelRequest,
-    context: LogContext<'_>,
+    origin: TurnOrigin<'_>,
     error: &ReplyError,
 ) {
     tracing::warn!(
@@ -136,9 +145,9 @@ fn log_failure(
         error = ports::error::one_line(error),
         tenant = %request.tenant,
         agent = %request.agent.id,
-        conversation = %context.conversation,
+        conversation = %origin.conversation,
         turn = %request.turn_id,
-        request_id = context.request_id,
+        request_id = origin.request_id,
         "reply engine failed"
     );
 }

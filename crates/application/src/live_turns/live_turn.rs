@@ -14,7 +14,7 @@ use super::{
     registry::{LiveTurns, TurnSubject},
     turn_waiter::{PollBudget, StorePoller},
 };
-use crate::engines::{LogContext, PartialReply, ReplySink};
+use crate::engines::{PartialReply, ReplySink, TurnOrigin};
 
 /// The changes of a turn for which a listener is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,9 +226,12 @@ impl LiveTurn {
 }
 
 impl ReplySink for LiveTurn {
-    fn log_context(&self) -> LogContext<'_> {
-        LogContext {
+    fn origin(&self) -> TurnOrigin<'_> {
+        TurnOrigin {
             conversation: self.subject.conversation_id,
+            is_stored: !self.subject.is_ephemeral,
+            started_by: &self.subject.started_by,
+            credential: self.subject.credential.as_ref(),
             request_id: self.subject.request_id.as_deref(),
         }
     }

@@ -6,7 +6,8 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
+    AgentId, ConversationId, CredentialSource, NodeId, PrincipalId, Problem, ProblemCode, TenantId,
+    TurnId,
 };
 use parking_lot::Mutex;
 use ports::FoundTurn;
@@ -204,6 +205,8 @@ pub struct TurnSubject {
     pub user_id: Option<String>,
     /// The principal that sent the message.
     pub started_by: PrincipalId,
+    /// The credential of this principal, if this process received the message.
+    pub credential: Option<Arc<CredentialSource>>,
     /// The request that sent the message, if this process received it.
     pub request_id: Option<String>,
     /// True if nothing of the turn is stored. Its conversation then does not exist.
@@ -225,6 +228,7 @@ impl TurnSubject {
             agent_id: found.turn.agent_id,
             user_id: found.user_id.clone(),
             started_by: found.principal.clone(),
+            credential: None,
             request_id: None,
             is_ephemeral: false,
         }
@@ -240,6 +244,7 @@ impl TurnSubject {
             agent_id: turn.agent_id,
             user_id: promoted.user_id.clone(),
             started_by: promoted.principal.clone(),
+            credential: None,
             request_id: None,
             is_ephemeral: false,
         }

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use contract::fixture;
-use ports::{ProvidedTools, ToolArguments, ToolDefinition, ToolError};
+use ports::{ProvidedTools, ToolArguments, ToolContext, ToolDefinition, ToolError, ToolHints};
 use serde_json::json;
 
 use super::*;
@@ -21,6 +21,7 @@ fn definition(name: &str) -> Arc<ToolDefinition> {
         name: name.to_owned(),
         description: String::new(),
         input_schema: json!({ "type": "object" }),
+        hints: ToolHints::default(),
     })
 }
 
@@ -36,7 +37,12 @@ impl ToolProvider for Provider {
         }
     }
 
-    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        _: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
         Ok(format!("{name} of {}", self.0.len()))
     }
 }
@@ -88,7 +94,7 @@ impl ToolProvider for UnavailableServer {
         }
     }
 
-    async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(&self, _: &str, _: &ToolArguments, _: &ToolContext) -> Result<String, ToolError> {
         Err(ToolError::Unavailable("unavailable".into()))
     }
 }
@@ -130,7 +136,7 @@ impl ToolProvider for ChangingServer {
         }
     }
 
-    async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(&self, _: &str, _: &ToolArguments, _: &ToolContext) -> Result<String, ToolError> {
         Err(ToolError::Unavailable("unavailable".into()))
     }
 }
@@ -152,7 +158,9 @@ async fn a_tool_is_called_at_its_provider() {
     let mut agent = fixture::agent(1);
     agent.capabilities = vec!["time".to_owned()];
     let tool = toolbox().of(&agent).tools[0].clone();
-    assert_eq!(tool.call(&ToolArguments::new()).await.unwrap(), "time of 2");
+    let context = contract::tool_provider::context();
+    let result = tool.call(&ToolArguments::new(), &context).await;
+    assert_eq!(result.unwrap(), "time of 2");
 }
 
 #[test]

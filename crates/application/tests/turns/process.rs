@@ -8,7 +8,7 @@ use application::{
         CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches,
         FollowedTurns,
     },
-    chat::{AcceptedTurn, ChatContext, OnBusy, TurnRunner},
+    chat::{AcceptedTurn, ChatCaller, ChatContext, OnBusy, TurnRunner},
     live_turns::LiveTurns,
     node::Node,
     realtime::LogTails,
@@ -16,7 +16,9 @@ use application::{
     sweep::{LocalTurnReconciler, Sweeper},
 };
 use contract::fixture;
-use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
+use domain::{
+    ConversationId, CredentialSource, IdempotencyKey, Principal, Scopes, config::Metadata,
+};
 use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};
 use single_node::LocalBus;
@@ -127,7 +129,11 @@ impl Process {
             on_busy: OnBusy::Queue,
             request_id: None,
         };
-        self.chat.send(&caller(), command, key).await
+        let caller = ChatCaller {
+            principal: &caller(),
+            credential: &Arc::new(CredentialSource::ExternalToken),
+        };
+        self.chat.send(caller, command, key).await
     }
 }
 

@@ -211,7 +211,7 @@ async fn chat(
     let position = caller.tail.position();
     let sent = services
         .chat
-        .send(principal, command, frame.idempotency_key)
+        .send(caller.auth.chat_caller(), command, frame.idempotency_key)
         .await?;
     let is_replayed = sent.is_replayed;
     let turn = services.turns.accepted_turn(principal, sent).await?;

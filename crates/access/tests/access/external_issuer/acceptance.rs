@@ -1,6 +1,6 @@
 //! The issuers whose tokens are accepted, and the rules for their tokens.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use access::{AccessError, AuthContext, jwt::SignatureAlgorithm};
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Timestamp};
@@ -25,7 +25,7 @@ async fn a_user_is_accepted_until_the_token_expires() {
             user_id: Some("main~ada".to_owned()),
         },
         credential: None,
-        source: CredentialSource::ExternalToken,
+        source: Arc::new(CredentialSource::ExternalToken),
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(Timestamp::from_milliseconds((NOW + 600) * 1_000)),

@@ -76,7 +76,7 @@ impl Backend {
                 user_id: None,
             },
             credential: Some(id.clone()),
-            source: match issuer.kind {
+            source: Arc::new(match issuer.kind {
                 CredentialKind::Key => CredentialSource::Key {
                     id,
                     digest: SecretDigest::new([7; 32]),
@@ -86,7 +86,7 @@ impl Backend {
                     client: id,
                     signing_key: String::new(),
                 },
-            },
+            }),
             allowed_origins: issuer.allowed_origins.clone(),
             limits: issuer.limits.clone(),
             ends_at: None,

@@ -3,3 +3,4 @@
 mod backend;
 mod ends;
 mod issuing;
+mod tool_tokens;

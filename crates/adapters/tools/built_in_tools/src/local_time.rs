@@ -1,6 +1,6 @@
 //! The tool `time`.
 
-use ports::ToolDefinition;
+use ports::{ToolDefinition, ToolHints};
 use serde_json::json;
 use time::{OffsetDateTime, UtcOffset, macros::format_description};
 use tz::TimeZone;
@@ -40,6 +40,7 @@ pub(crate) fn definition() -> ToolDefinition {
             },
             "additionalProperties": false,
         }),
+        hints: ToolHints::READ_ONLY,
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ports::{
-    CapabilityInfo, CapabilityKind, Clock, ProvidedTools, ToolArguments, ToolDefinition, ToolError,
-    ToolProvider,
+    CapabilityInfo, CapabilityKind, Clock, ProvidedTools, ToolArguments, ToolContext,
+    ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::Value;
 
@@ -42,7 +42,12 @@ impl ToolProvider for BuiltInTools {
         }
     }
 
-    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        arguments: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
         match name {
             calculator::NAME => {
                 refuse_others(arguments, calculator::EXPRESSION)?;

@@ -48,7 +48,8 @@ contract::tool_provider_contract!(crate::fixture, crate::sample_call);
 #[case("time", json!({ "timeZone": "Asia/Tokyo" }), "Saturday, 2026-11-21T21:00:00+09:00 (Asia/Tokyo)")]
 #[tokio::test]
 async fn calls_return_text(#[case] name: &str, #[case] input: Value, #[case] expected: &str) {
-    let result = tools().call(name, &arguments(input)).await;
+    let context = contract::tool_provider::context();
+    let result = tools().call(name, &arguments(input), &context).await;
     assert_eq!(result.expect("an answer"), expected);
 }
 
@@ -66,7 +67,8 @@ async fn invalid_arguments_are_refused(
     #[case] input: Value,
     #[case] reason: &str,
 ) {
-    let result = tools().call(name, &arguments(input)).await;
+    let context = contract::tool_provider::context();
+    let result = tools().call(name, &arguments(input), &context).await;
     let Err(ToolError::InvalidArguments(result)) = result else {
         panic!("not refused: {result:?}");
     };

@@ -1,13 +1,13 @@
 //! One tool call and its errors.
 
-use ports::{ToolArguments, ToolError};
+use ports::{ToolArguments, ToolContext, ToolError};
 use rmcp::{
     RoleClient,
     model::{CallToolRequestParams, CallToolResponse, ErrorCode, ErrorData},
     service::{Peer, ServiceError},
 };
 
-use crate::{connection_error::ConnectionError, tool_result};
+use crate::{call_meta::call_meta, connection_error::ConnectionError, tool_result};
 
 /// The connection and the name by which a tool is called.
 pub(crate) struct Route {
@@ -17,9 +17,14 @@ pub(crate) struct Route {
 
 impl Route {
     /// Calls the tool. Dropping the future sends a cancellation to the server.
-    pub(crate) async fn call(&self, arguments: &ToolArguments) -> Result<String, ToolError> {
+    pub(crate) async fn call(
+        &self,
+        arguments: &ToolArguments,
+        context: &ToolContext,
+    ) -> Result<String, ToolError> {
         let call = CallToolRequestParams::new(self.remote_name.clone());
-        let call = call.with_arguments(arguments.clone());
+        let mut call = call.with_arguments(arguments.clone());
+        call.meta = Some(call_meta(context));
         match self.peer.call_tool_once(call).await {
             Ok(CallToolResponse::Complete(result)) => tool_result::read(result),
             Ok(_) => Err(ToolError::Failed(

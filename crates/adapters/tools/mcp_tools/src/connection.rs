@@ -20,6 +20,7 @@ use tokio::{sync::Notify, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    bearers::Bearers,
     connection_error::ConnectionError,
     http::HttpTransport,
     process::EXIT_TIMEOUT,
@@ -41,10 +42,15 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(server: String, transport: McpTransport, tasks: TaskTracker) -> Self {
+    pub(crate) fn new(
+        server: String,
+        transport: McpTransport,
+        bearers: Bearers,
+        tasks: TaskTracker,
+    ) -> Self {
         Self {
             server,
-            transport: Transport::new(transport),
+            transport: Transport::new(transport, bearers),
             tasks,
         }
     }
@@ -74,11 +80,15 @@ impl Connector {
         let changed = Arc::new(Notify::new());
         let handler = NotificationHandler(Arc::clone(&changed));
         let running = match &mut self.transport {
-            Transport::Http { url, ready } => {
+            Transport::Http {
+                endpoint,
+                bearers,
+                ready,
+            } => {
                 let http = match ready {
                     Some(http) => http.clone(),
                     None => ready
-                        .insert(HttpTransport::new(Arc::clone(url)).await?)
+                        .insert(HttpTransport::new(endpoint, bearers.clone()).await?)
                         .clone(),
                 };
                 let transport = RequestGuard::new(http.transport(), self.server.clone());
@@ -199,12 +209,19 @@ async fn next_change(subscription: &mut Option<Subscription>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HttpEndpoint;
 
     #[tokio::test]
     async fn the_error_contains_the_reason_and_not_the_address() {
         let url = "http://user:secret@127.0.0.1:1/mcp?key=secret".to_owned();
-        let transport = McpTransport::Http { url };
-        let mut connector = Connector::new("files".to_owned(), transport, TaskTracker::new());
+        let mut endpoint = HttpEndpoint::new(url);
+        endpoint.headers.insert("X-Key".to_owned(), "secret".into());
+        let mut connector = Connector::new(
+            "files".to_owned(),
+            McpTransport::Http(endpoint),
+            Bearers::default(),
+            TaskTracker::new(),
+        );
         let connected = connector.connect().await;
         let reason = connected.err().expect("an error");
         assert_eq!(

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rmcp::{RoleClient, service::Peer};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     connection::{Connection, Connector},
@@ -13,7 +13,6 @@ use crate::{
     listing,
     state::State,
     tool_catalog::{self, SkippedTools},
-    transport::McpTransport,
 };
 
 /// The maximum time for connecting: some programs are downloaded before they run.
@@ -69,12 +68,10 @@ pub(crate) struct ConnectionManager {
 impl ConnectionManager {
     pub(crate) fn new(
         state: Arc<State>,
-        transport: McpTransport,
+        connector: Connector,
         intervals: McpIntervals,
-        tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let connector = Connector::new(state.name().to_owned(), transport, tasks);
         Self {
             state,
             connector,
@@ -159,7 +156,8 @@ impl ConnectionManager {
             Ok(Err(error)) => return Err(ConnectionError::from_error(&error)),
             Err(_) => return Err(ConnectionError::new("listing its tools takes too long")),
         };
-        let (catalog, skipped) = tool_catalog::select(self.state.name(), listing);
+        let (catalog, skipped) =
+            tool_catalog::select(self.state.name(), listing, self.state.trusts_hints());
         self.log_skipped(skipped);
         if std::mem::take(&mut self.loss_is_logged) || self.state.is_disconnected() {
             let (server, tools) = (self.state.name(), catalog.len());

@@ -3,9 +3,12 @@
 //! One [`McpServer`] represents one server. Its task (`connection_manager`) connects to the server
 //! through `connection`, over `http` or `process`, keeps its list of tools (`listing`,
 //! `tool_catalog`), and reconnects when the connection is lost. The methods of the port return what
-//! is cached in `state`; calls (`call`) use the current connection.
+//! is cached in `state`; calls (`call`) use the current connection, and say for whom they are made
+//! (`call_meta`, `bearers`).
 
+mod bearers;
 mod call;
+mod call_meta;
 mod connection;
 mod connection_error;
 mod connection_manager;
@@ -27,8 +30,8 @@ mod window;
 
 pub use connection_manager::McpIntervals;
 pub use process::{Program, reap_orphans};
-pub use server::McpServer;
-pub use transport::McpTransport;
+pub use server::{McpConfig, McpServer};
+pub use transport::{HttpEndpoint, McpTransport};
 
 /// The maximum number of bytes of one message of a server. Larger ones are not kept.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;

@@ -3,20 +3,46 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use ports::{ProvidedTools, ToolArguments, ToolError, ToolProvider};
+use ports::{
+    BoxError, ProvidedTools, ToolArguments, ToolContext, ToolError, ToolProvider, ToolTokens,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    bearers::{Bearer, Bearers},
+    connection::Connector,
     connection_manager::{ConnectionManager, McpIntervals},
     restart_on_panic::restart_on_panic,
     state::State,
     transport::McpTransport,
 };
 
+/// The configuration of an MCP server.
+#[derive(Clone)]
+pub struct McpConfig {
+    /// The capability with which an agent has all its tools.
+    pub name: String,
+    /// Its transport.
+    pub transport: McpTransport,
+    /// Its intervals and time limits.
+    pub intervals: McpIntervals,
+    /// False if the hints of its tools are ignored.
+    pub trusts_hints: bool,
+}
+
 /// The tools of one MCP server.
 pub struct McpServer {
     state: Arc<State>,
     call_timeout: Duration,
+    user_tokens: Option<UserTokens>,
+}
+
+/// The tokens that prove to a server for which user a tool is called.
+struct UserTokens {
+    issuer: Arc<dyn ToolTokens>,
+    /// The URL of the server.
+    audience: String,
+    bearers: Bearers,
 }
 
 impl McpServer {
@@ -25,26 +51,68 @@ impl McpServer {
     /// runtime.
     ///
     /// The capabilities are `name`, and `name/…` for each tool.
-    pub fn start(
-        name: String,
-        transport: McpTransport,
-        intervals: McpIntervals,
-        tasks: &TaskTracker,
-        stop: CancellationToken,
-    ) -> Self {
-        let state = Arc::new(State::new(name));
+    pub fn start(config: McpConfig, tasks: &TaskTracker, stop: CancellationToken) -> Self {
+        let McpConfig {
+            name,
+            transport,
+            intervals,
+            trusts_hints,
+        } = config;
+        let state = Arc::new(State::new(name.clone(), trusts_hints));
+        let bearers = Bearers::default();
+        let user_tokens = UserTokens::of(&transport, &bearers);
         let run = {
             let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
             move || {
-                let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
-                ConnectionManager::new(state, transport.clone(), intervals, tasks, stop).run()
+                let (state, transport, tasks) =
+                    (Arc::clone(&state), transport.clone(), tasks.clone());
+                let connector = Connector::new(name.clone(), transport, bearers.clone(), tasks);
+                ConnectionManager::new(state, connector, intervals, stop.clone()).run()
             }
         };
         tasks.spawn(restart_on_panic(run, intervals.longest_pause, stop));
         Self {
             state,
             call_timeout: intervals.call_timeout,
+            user_tokens,
         }
+    }
+
+    /// Prepares the token for a call, if the server receives one.
+    async fn bearer(&self, context: &ToolContext) -> Result<Option<Bearer>, ToolError> {
+        let Some(tokens) = &self.user_tokens else {
+            return Ok(None);
+        };
+        tokens.bearer(context).await.map_err(|error| {
+            let (server, call) = (self.state.name(), context.call_id.as_str());
+            let reason = ports::error::one_line(&*error);
+            tracing::warn!(
+                server,
+                call,
+                reason,
+                "there is no token for the user of a tool call; the tool is not called"
+            );
+            ToolError::Unavailable(error)
+        })
+    }
+}
+
+impl UserTokens {
+    fn of(transport: &McpTransport, bearers: &Bearers) -> Option<Self> {
+        let McpTransport::Http(endpoint) = transport else {
+            return None;
+        };
+        Some(Self {
+            issuer: endpoint.user_tokens.clone()?,
+            audience: endpoint.url.clone(),
+            bearers: bearers.clone(),
+        })
+    }
+
+    async fn bearer(&self, context: &ToolContext) -> Result<Option<Bearer>, BoxError> {
+        let token = self.issuer.issue(&self.audience, context).await?;
+        let bearer = token.map(|token| self.bearers.add(&context.call_id, &token));
+        Ok(bearer.transpose()?)
     }
 }
 
@@ -58,10 +126,16 @@ impl ToolProvider for McpServer {
         Some(self.call_timeout)
     }
 
-    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        arguments: &ToolArguments,
+        context: &ToolContext,
+    ) -> Result<String, ToolError> {
         let route = self.state.route(name);
         let route = route.map_err(|error| ToolError::Unavailable(error.into()))?;
-        let result = route.call(arguments).await;
+        let _bearer = self.bearer(context).await?;
+        let result = route.call(arguments, context).await;
         if let Err(ToolError::Unavailable(_)) = &result {
             self.state.request_check();
         }

@@ -31,6 +31,7 @@ pub(crate) type ToolCatalog = BTreeMap<String, CatalogTool>;
 /// The state of a server, written only by its connection task.
 pub(crate) struct State {
     name: String,
+    trusts_hints: bool,
     known: RwLock<Known>,
     check_request: Notify,
 }
@@ -44,7 +45,7 @@ struct Known {
 
 impl State {
     /// Creates the state of a server before its first connection.
-    pub(crate) fn new(name: String) -> Self {
+    pub(crate) fn new(name: String, trusts_hints: bool) -> Self {
         let known = Known {
             description: "All tools of an MCP server".to_owned(),
             catalog: ToolCatalog::new(),
@@ -52,6 +53,7 @@ impl State {
         };
         Self {
             name,
+            trusts_hints,
             known: RwLock::new(known),
             check_request: Notify::new(),
         }
@@ -59,6 +61,11 @@ impl State {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns whether the hints of its tools are used.
+    pub(crate) const fn trusts_hints(&self) -> bool {
+        self.trusts_hints
     }
 
     pub(crate) fn provided(&self) -> ProvidedTools {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use ports::ToolDefinition;
+use ports::{ToolDefinition, ToolHints};
 use rmcp::model::{ServerPeerInfo, Tool};
 use serde_json::Value;
 
@@ -26,7 +26,11 @@ const MAX_DESCRIPTION_CHARS: usize = 4_096;
 pub(crate) type SkippedTools = BTreeSet<String>;
 
 /// Returns the usable tools under the name of the server, and the skipped ones.
-pub(crate) fn select(server: &str, listing: Listing) -> (ToolCatalog, SkippedTools) {
+pub(crate) fn select(
+    server: &str,
+    listing: Listing,
+    trusts_hints: bool,
+) -> (ToolCatalog, SkippedTools) {
     let mut catalog = ToolCatalog::new();
     let mut skipped = SkippedTools::new();
     if listing.is_truncated {
@@ -37,7 +41,7 @@ pub(crate) fn select(server: &str, listing: Listing) -> (ToolCatalog, SkippedToo
         skipped.insert(format!("{name}: it violates the protocol"));
     }
     for tool in listing.tools {
-        match catalog_tool(server, tool) {
+        match catalog_tool(server, tool, trusts_hints) {
             Ok(tool) => {
                 let name = tool.definition.name.clone();
                 catalog.entry(name).or_insert(tool);
@@ -60,7 +64,7 @@ pub(crate) fn describe(info: Option<&ServerPeerInfo>) -> String {
     }
 }
 
-fn catalog_tool(server: &str, tool: Tool) -> Result<CatalogTool, String> {
+fn catalog_tool(server: &str, tool: Tool, trusts_hints: bool) -> Result<CatalogTool, String> {
     let name = format!("{server}/{}", tool.name);
     let is_invalid = tool.name.is_empty()
         || tool.name.trim() != tool.name
@@ -82,10 +86,20 @@ fn catalog_tool(server: &str, tool: Tool) -> Result<CatalogTool, String> {
         name,
         description: shortened(description.unwrap_or_default()),
         input_schema,
+        hints: hints(&tool).filter(|_| trusts_hints).unwrap_or_default(),
     };
     Ok(CatalogTool {
         definition: Arc::new(definition),
         remote_name: tool.name.into_owned(),
+    })
+}
+
+/// Returns what a server says about the effects of a tool.
+fn hints(tool: &Tool) -> Option<ToolHints> {
+    tool.annotations.as_ref().map(|annotations| ToolHints {
+        read_only: annotations.read_only_hint,
+        destructive: annotations.destructive_hint,
+        idempotent: annotations.idempotent_hint,
     })
 }
 
@@ -126,14 +140,16 @@ mod tests {
 
     use super::*;
 
-    fn selected(tools: Vec<Value>) -> (ToolCatalog, SkippedTools) {
+    fn listing_of(tools: Vec<Value>) -> Listing {
         let read = |tool| serde_json::from_value(tool).expect("a tool of the protocol");
-        let tools = tools.into_iter().map(read).collect();
-        let listing = Listing {
-            tools,
+        Listing {
+            tools: tools.into_iter().map(read).collect(),
             ..Listing::default()
-        };
-        select("files", listing)
+        }
+    }
+
+    fn selected(tools: Vec<Value>) -> (ToolCatalog, SkippedTools) {
+        select("files", listing_of(tools), true)
     }
 
     fn tool(name: &str) -> Value {
@@ -170,7 +186,7 @@ mod tests {
             invalid: vec!["a\u{1b}".to_owned(), String::new()],
             ..Listing::default()
         };
-        let (catalog, skipped) = select("files", listing);
+        let (catalog, skipped) = select("files", listing, true);
         assert!(catalog.is_empty());
         let reasons: Vec<_> = skipped.into_iter().collect();
         assert_eq!(
@@ -198,6 +214,34 @@ mod tests {
             reasons.len() < 1_000 && !reasons.contains('\u{1b}'),
             "{reasons}"
         );
+    }
+
+    #[test]
+    fn hints_are_those_of_the_server_unless_they_are_ignored() {
+        let mut hinted = tool("hinted");
+        hinted["annotations"] =
+            json!({ "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true });
+        let mut partly = tool("partly");
+        partly["annotations"] = json!({ "title": "Partly", "readOnlyHint": true });
+        let tools = vec![hinted, partly, tool("silent")];
+        let (catalog, _) = selected(tools.clone());
+        let hints = |name: &str| catalog[name].definition.hints;
+        let expected = ToolHints {
+            read_only: Some(false),
+            destructive: Some(true),
+            idempotent: Some(true),
+        };
+        assert_eq!(hints("files/hinted"), expected);
+        let expected = ToolHints {
+            read_only: Some(true),
+            ..ToolHints::default()
+        };
+        assert_eq!(hints("files/partly"), expected);
+        assert_eq!(hints("files/silent"), ToolHints::default());
+
+        let (ignored, _) = select("files", listing_of(tools), false);
+        let mut definitions = ignored.values().map(|tool| &tool.definition);
+        assert!(definitions.all(|it| it.hints == ToolHints::default()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures::stream::BoxStream;
 use reqwest::{
     Client, StatusCode,
-    header::{ACCEPT, HeaderName, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
 };
 use rmcp::{
     model::ClientJsonRpcMessage,
@@ -22,6 +22,8 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::time::sleep;
 
+use crate::{bearers::Bearers, call_meta::sent_call};
+
 use self::{
     reply::{error_response, response_message, unexpected},
     server_stream::{ServerStream, until_error},
@@ -31,6 +33,8 @@ use self::{
 const SESSION: &str = "Mcp-Session-Id";
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
+/// The header by which a server recognises a repeated call.
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 type TransportError = StreamableHttpError<reqwest::Error>;
 
@@ -38,14 +42,17 @@ type TransportError = StreamableHttpError<reqwest::Error>;
 #[derive(Clone)]
 pub(crate) struct WebClient {
     client: Client,
+    /// The tokens of calls, if the server receives them.
+    bearers: Option<Bearers>,
     server_stream: ServerStream,
 }
 
 impl WebClient {
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client, bearers: Option<Bearers>) -> Self {
         let server_stream = ServerStream::default();
         Self {
             client,
+            bearers,
             server_stream,
         }
     }
@@ -88,6 +95,15 @@ impl StreamableHttpClient for WebClient {
         request = request.headers(headers.into_iter().collect());
         if let Some(session) = &session {
             request = request.header(SESSION, session.as_ref());
+        }
+        if let Some(call) = sent_call(&message) {
+            request = request.header(IDEMPOTENCY_KEY, call.id);
+            if let Some(bearers) = self.bearers.as_ref().filter(|_| call.has_user) {
+                // A call that has ended meanwhile must not be made for nobody.
+                let bearer = bearers.get(call.id);
+                let bearer = bearer.ok_or_else(|| unexpected("the call has ended"))?;
+                request = request.header(AUTHORIZATION, bearer);
+            }
         }
         let response = request.json(&message).send().await?;
         let request_id = match message {

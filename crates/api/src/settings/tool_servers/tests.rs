@@ -35,7 +35,7 @@ fn rejected(variables: &[(&str, &str)]) -> Vec<String> {
 fn a_server_can_be_an_address() {
     let server = only(&[("FILES__URL", "http://localhost:3000/mcp")]);
     assert_eq!(server.name, "files");
-    let ToolServerTransport::Http { url } = server.transport else {
+    let ToolServerTransport::Http { url, .. } = server.transport else {
         panic!("no address in {server:?}");
     };
     assert_eq!(url, "http://localhost:3000/mcp");
@@ -51,6 +51,93 @@ fn the_time_limit_of_calls_can_be_set() {
         let variable = "MCP__SERVERS__FILES__TIMEOUT_MS";
         assert_eq!(rejected(&[url, ("FILES__TIMEOUT_MS", wrong)]), [variable]);
     }
+}
+
+/// The headers of the only server, and whether it receives tokens of users.
+#[track_caller]
+fn credentials(variables: &[(&str, &str)]) -> (Vec<(String, String)>, bool) {
+    let ToolServerTransport::Http {
+        headers,
+        sends_user_token,
+        ..
+    } = only(variables).transport
+    else {
+        panic!("no address in {variables:?}");
+    };
+    let revealed = headers.into_iter();
+    let revealed = revealed.map(|(name, value)| (name, value.expose_secret().to_owned()));
+    (revealed.collect(), sends_user_token)
+}
+
+#[test]
+fn headers_are_named_with_underscores_or_hyphens() {
+    let url = ("FILES__URL", "http://localhost:3000/mcp");
+    assert_eq!(credentials(&[url]), (Vec::new(), false));
+    let (headers, _) = credentials(&[
+        url,
+        ("FILES__HEADERS__AUTHORIZATION", "Bearer word"),
+        ("FILES__HEADERS__X_API_KEY", "a, b"),
+        ("files__headers__x-other", "c"),
+    ]);
+    let expected = [
+        ("authorization", "Bearer word"),
+        ("x-api-key", "a, b"),
+        ("x-other", "c"),
+    ];
+    assert_eq!(
+        headers,
+        expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    );
+}
+
+#[test]
+fn headers_are_checked() {
+    let url = ("X__URL", "http://a.example");
+    for (key, value) in [
+        ("X__HEADERS__HOST", "b.example"),
+        ("X__HEADERS__IDEMPOTENCY_KEY", "k"),
+        ("X__HEADERS__MCP_SESSION_ID", "1"),
+        ("X__HEADERS__X_KEY", "a\nb"),
+        ("X__HEADERS__X_KEY", "schlüssel"),
+    ] {
+        let expected = [format!("MCP__SERVERS__{key}")];
+        assert_eq!(rejected(&[url, (key, value)]), expected, "{value:?}");
+    }
+    let twice = [("X__HEADERS__X-KEY", "a"), ("X__HEADERS__X_KEY", "b")];
+    assert_eq!(
+        rejected(&[url, twice[0], twice[1]]),
+        ["MCP__SERVERS__X__HEADERS__X_KEY"]
+    );
+    let header = ("X__HEADERS__X_KEY", "a");
+    assert_eq!(rejected(&[header]), ["MCP__SERVERS__X__URL"]);
+    assert_eq!(
+        rejected(&[("X__COMMAND", "npx"), header]),
+        ["MCP__SERVERS__X__HEADERS__X_KEY"]
+    );
+}
+
+#[test]
+fn a_server_can_receive_tokens_of_users() {
+    let url = ("X__URL", "http://a.example");
+    let token = ("X__USER_TOKEN", "true");
+    assert!(credentials(&[url, token]).1);
+    assert!(!credentials(&[url, ("X__USER_TOKEN", "false")]).1);
+    let variable = "MCP__SERVERS__X__USER_TOKEN";
+    assert_eq!(rejected(&[url, ("X__USER_TOKEN", "yes")]), [variable]);
+    assert_eq!(rejected(&[("X__COMMAND", "npx"), token]), [variable]);
+    let header = ("X__HEADERS__AUTHORIZATION", "Bearer word");
+    assert_eq!(rejected(&[url, token, header]), [variable]);
+    let off = ("X__USER_TOKEN", "false");
+    assert!(!credentials(&[url, off, header]).1);
+}
+
+#[test]
+fn hints_are_trusted_unless_the_operator_says_otherwise() {
+    let url = ("X__URL", "http://a.example");
+    assert!(only(&[url]).trusts_hints);
+    assert!(!only(&[url, ("X__TRUST_HINTS", "false")]).trusts_hints);
+    let variable = "MCP__SERVERS__X__TRUST_HINTS";
+    assert_eq!(rejected(&[url, ("X__TRUST_HINTS", "no")]), [variable]);
 }
 
 #[test]
@@ -117,7 +204,14 @@ fn names_of_built_in_tools_are_rejected() {
 }
 
 #[test]
-fn values_of_variables_are_not_printed() {
-    let settings = load(&[("X__COMMAND", "npx"), ("X__ENV", "TOKEN=very-secret")]);
-    assert!(!format!("{:?}", settings.unwrap()).contains("very-secret"));
+fn values_of_variables_and_headers_are_not_printed() {
+    let program = [("X__COMMAND", "npx"), ("X__ENV", "TOKEN=very-secret")];
+    let url = ("X__URL", "http://a.example");
+    let address = [url, ("X__HEADERS__X_KEY", "very-secret")];
+    for variables in [program, address] {
+        let settings = load(&variables).unwrap();
+        assert!(!format!("{settings:?}").contains("very-secret"));
+    }
+    let refused = load(&[url, ("X__HEADERS__HOST", "very-secret")]).unwrap_err();
+    assert!(!format!("{refused} {refused:?}").contains("very-secret"));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{ToolCall, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
-use ports::{AgentTool, ModelRequest, RequestedCall, ToolArguments, ToolError};
+use ports::{AgentTool, ModelRequest, RequestedCall, ToolArguments, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -98,10 +98,10 @@ impl CheckedCall {
     }
 
     /// Executes the call, unless its check has failed, within the tool's time limit.
-    pub(super) async fn execute(self) -> CallResult {
+    pub(super) async fn execute(self, context: &ToolContext) -> CallResult {
         let began = Instant::now();
         let outcome = match self.outcome {
-            Ok(tool) => run(&tool, &self.arguments).await,
+            Ok(tool) => run(&tool, &self.arguments, context).await,
             Err(failure) => Err(failure),
         };
         let (status, member, text) = match outcome {
@@ -210,9 +210,13 @@ fn replace_nul(value: Value) -> Value {
     }
 }
 
-async fn run(tool: &AgentTool, arguments: &ToolArguments) -> Result<String, Failure> {
+async fn run(
+    tool: &AgentTool,
+    arguments: &ToolArguments,
+    context: &ToolContext,
+) -> Result<String, Failure> {
     let time = tool.provider.call_timeout().unwrap_or(MAX_CALL_TIME);
-    let Ok(called) = timeout(time, tool.call(arguments)).await else {
+    let Ok(called) = timeout(time, tool.call(arguments, context)).await else {
         return Err(Failure::new("timed_out", "the tool took too long"));
     };
     called.map_err(|error| match error {

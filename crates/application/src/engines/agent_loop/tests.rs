@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use contract::reply_engine::request;
 use domain::{FinishReason, ProblemCode, Usage};
-use ports::{ModelChunk, RequestedCall};
+use ports::{ModelChunk, RequestedCall, ToolContext};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -74,6 +74,37 @@ async fn tools_are_called_and_their_results_are_sent() {
         ids,
         step.calls.iter().map(|it| &it.call_id).collect::<Vec<_>>()
     );
+}
+
+#[tokio::test]
+async fn a_tool_learns_what_its_call_belongs_to() {
+    let fake_tools: Arc<FakeTools> = Arc::default();
+    let first = response(&[
+        call("time", "{}"),
+        call("unknown", "{}"),
+        call("time", "{}"),
+    ]);
+    let second = response(&[call("time", r#"{"agent-service/userId": "eve"}"#)]);
+    let request = request_with(&fake_tools, &["time"]);
+    let expected = |number: u32| ToolContext {
+        tenant: request.tenant.clone(),
+        agent_id: request.agent.id,
+        agent_version: request.agent.version,
+        user_id: Some("ada".to_owned()),
+        conversation_id: Some(contract::fixture::conversation_id(1)),
+        turn_id: request.turn_id,
+        call_id: format!("{}-{number}", request.turn_id),
+        attempt: 1,
+        started_by: contract::fixture::principal(),
+        credential: None,
+    };
+    let expected = [1, 3, 4].map(expected);
+    let responses = vec![first, second, response(&[text("Done.")])];
+    let replied = reply(request, responses).await;
+    assert_eq!(*fake_tools.contexts.lock(), expected);
+    let called = replied.calls.iter().filter(|it| it.name == "time");
+    let shown: Vec<_> = called.map(|it| &*it.id).collect();
+    assert_eq!(shown, expected.each_ref().map(|it| &*it.call_id));
 }
 
 /// Three calls wait for each other, or none of them returns.

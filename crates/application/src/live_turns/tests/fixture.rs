@@ -58,6 +58,7 @@ pub(crate) fn subject() -> TurnSubject {
         agent_id: AgentId::new(Uuid::from_u128(3)),
         user_id: None,
         started_by: principal(),
+        credential: None,
         request_id: None,
         is_ephemeral: false,
     }

@@ -9,6 +9,7 @@ use std::{
 
 use access::{AuthContext, CredentialWatch};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
+use application::chat::ChatCaller;
 use domain::{Principal, ProblemCode, Scope, Scopes};
 use ports::StreamSlot;
 
@@ -108,6 +109,11 @@ impl<R> Authorized<R> {
     /// Returns the principal of the caller.
     pub fn caller(&self) -> &Principal {
         &self.auth_context.principal
+    }
+
+    /// Returns the caller of a chat.
+    pub fn chat_caller(&self) -> ChatCaller<'_> {
+        self.auth_context.chat_caller()
     }
 
     /// Returns the principal of the caller, with the properties of its credential.

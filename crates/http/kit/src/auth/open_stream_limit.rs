@@ -95,7 +95,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            source: CredentialSource::ExternalToken,
+            source: Arc::new(CredentialSource::ExternalToken),
             allowed_origins: Vec::new(),
             limits: own,
             ends_at: None,

@@ -139,7 +139,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            source: CredentialSource::ExternalToken,
+            source: Arc::new(CredentialSource::ExternalToken),
             allowed_origins: origins.iter().map(ToString::to_string).collect(),
             limits: LimitOverrides::default(),
             ends_at: None,

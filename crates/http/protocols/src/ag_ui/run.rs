@@ -149,7 +149,7 @@ impl Submission<'_> {
             ..ChatCommand::in_named_conversation(self.agent_id, key_of_thread, user_id, request_id)
         };
         let chat = &self.authorized.chat;
-        chat.send(self.authorized.caller(), command, Some(key))
+        chat.send(self.authorized.chat_caller(), command, Some(key))
             .await
     }
 }

@@ -61,7 +61,10 @@ pub(super) async fn accept(
 ) -> Result<application::chat::AcceptedTurn, ApiError> {
     let (chat, caller) = (&authorized.chat, authorized.caller());
     match requested {
-        RequestedTurn::New(command, key) => Ok(chat.send(caller, *command, key).await?),
+        RequestedTurn::New(command, key) => {
+            let sending = chat.send(authorized.chat_caller(), *command, key);
+            Ok(sending.await?)
+        }
         RequestedTurn::Sent(turn) => {
             let sent = chat.find_turn(caller, turn).await?;
             sent.ok_or(ApiError::new(ProblemCode::TurnNotFound))

@@ -92,7 +92,7 @@ impl Submission<'_> {
         message: String,
         own_key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ApiError> {
-        let (authorized, caller) = (self.authorized, self.authorized.caller());
+        let (authorized, caller) = (self.authorized, self.authorized.chat_caller());
         let command = self.command(&conversation, &message);
         if own_key.is_some() {
             // The client can repeat the request with its own key.
@@ -155,7 +155,7 @@ impl Submission<'_> {
             user_id: self.user,
             request_id: RequestId::of(self.request),
         };
-        let caller = self.authorized.caller();
+        let caller = self.authorized.chat_caller();
         Ok(self.authorized.chat.send_ephemeral(caller, chat).await?)
     }
 }

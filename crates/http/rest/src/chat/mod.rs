@@ -81,11 +81,15 @@ pub async fn chat(
     let is_stored = matches!(message, SentChat::Stored(..));
     let accepted = match message {
         SentChat::Stored(command, key) => {
-            let sending = authorized.chat.send(authorized.caller(), *command, key);
+            let sending = authorized
+                .chat
+                .send(authorized.chat_caller(), *command, key);
             sending.await?
         }
         SentChat::Ephemeral(chat) => {
-            let sending = authorized.chat.send_ephemeral(authorized.caller(), chat);
+            let sending = authorized
+                .chat
+                .send_ephemeral(authorized.chat_caller(), chat);
             sending.await?
         }
     };

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use contract::reply_engine::request;
 use domain::{ModelStep, ToolStep};
 use ports::{
-    AgentTool, ModelChunk, ModelRequest, ProvidedTools, ToolArguments, ToolDefinition, ToolError,
-    ToolProvider,
+    AgentTool, ModelChunk, ModelRequest, ProvidedTools, ToolArguments, ToolContext, ToolDefinition,
+    ToolError, ToolHints, ToolProvider,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,12 @@ impl ToolProvider for Uncalled {
         ProvidedTools::default()
     }
 
-    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        _: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
         panic!("{name} is called")
     }
 }
@@ -40,6 +45,7 @@ pub(crate) fn tool_taking(name: &str, schema: Value) -> AgentTool {
             name: name.to_owned(),
             description: format!("What {name} does."),
             input_schema: schema,
+            hints: ToolHints::default(),
         }),
         provider: Arc::new(Uncalled),
     }

@@ -11,7 +11,7 @@
 mod number;
 mod parser;
 
-use ports::ToolDefinition;
+use ports::{ToolDefinition, ToolHints};
 use serde_json::json;
 
 use number::ArithmeticError;
@@ -53,6 +53,7 @@ pub(crate) fn definition() -> ToolDefinition {
             "required": [EXPRESSION],
             "additionalProperties": false,
         }),
+        hints: ToolHints::READ_ONLY,
     }
 }
 

@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-use mcp_tools::{McpIntervals, McpServer, McpTransport, Program};
-use ports::{ToolArguments, ToolError, ToolProvider as _};
+use contract::tool_provider::context;
+use mcp_tools::{McpConfig, McpIntervals, McpServer, McpTransport, Program};
+use ports::{ToolArguments, ToolContext, ToolError, ToolProvider as _};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -69,7 +70,13 @@ impl Fixture {
         notes: tempfile::TempDir,
     ) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let server = McpServer::start(name.to_owned(), transport, intervals, &tasks, stop.clone());
+        let config = McpConfig {
+            name: name.to_owned(),
+            transport,
+            intervals,
+            trusts_hints: true,
+        };
+        let server = McpServer::start(config, &tasks, stop.clone());
         Self {
             server,
             tasks,
@@ -94,9 +101,19 @@ impl Fixture {
 
     /// Calls a tool by its name at the server.
     pub(crate) async fn call(&self, tool: &str, input: Value) -> Result<String, ToolError> {
+        self.call_for(&context(), tool, input).await
+    }
+
+    /// Like [`Self::call`], with this context.
+    pub(crate) async fn call_for(
+        &self,
+        context: &ToolContext,
+        tool: &str,
+        input: Value,
+    ) -> Result<String, ToolError> {
         let name = format!("{}/{tool}", self.server.capabilities()[0].name);
         let arguments = arguments(input);
-        let result = timeout(TEST_TIMEOUT, self.server.call(&name, &arguments)).await;
+        let result = timeout(TEST_TIMEOUT, self.server.call(&name, &arguments, context)).await;
         result.unwrap_or_else(|_| panic!("{tool} does not return"))
     }
 

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp_tools::McpTransport;
+use mcp_tools::{HttpEndpoint, McpTransport};
 use ports::{ToolError, ToolProvider as _};
 use serde_json::json;
 
@@ -32,7 +32,7 @@ impl HttpServer {
     /// The transport of the server.
     pub(crate) fn transport(&self) -> McpTransport {
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
-        McpTransport::Http { url }
+        McpTransport::Http(HttpEndpoint::new(url))
     }
 
     fn kill(&mut self) {
@@ -151,7 +151,7 @@ async fn a_failed_call_does_not_reveal_the_address() {
         "http://user:secret@127.0.0.1:{}/mcp?key=secret",
         http_server.port
     );
-    let server = Fixture::new(McpTransport::Http { url })
+    let server = Fixture::new(McpTransport::Http(HttpEndpoint::new(url)))
         .wait_until_connected()
         .await;
     http_server.kill();

@@ -5,6 +5,7 @@ mod contract_of_http;
 mod contract_of_processes;
 mod fixture;
 mod http;
+mod identity;
 mod lifecycle;
 mod lists;
 mod logs;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_tools::{McpIntervals, McpTransport};
+use mcp_tools::{HttpEndpoint, McpIntervals, McpTransport};
 use ports::{ToolError, ToolProvider as _};
 use rstest::rstest;
 use serde_json::json;
@@ -15,7 +15,7 @@ use tokio::{task::spawn_blocking, time::timeout};
 use crate::fixture::{Fixture, TEST_TIMEOUT, servers_dir};
 
 /// The scripted server, killed when dropped.
-struct Web {
+pub(crate) struct Web {
     process: Child,
     output: BufReader<ChildStdout>,
 }
@@ -33,7 +33,7 @@ impl Web {
         (web, server)
     }
 
-    fn spawn(behaviour: &[&str]) -> Self {
+    pub(crate) fn spawn(behaviour: &[&str]) -> Self {
         let mut process = Command::new("node")
             .arg(servers_dir().join("web.mjs"))
             .args(behaviour)
@@ -44,10 +44,13 @@ impl Web {
         Self { process, output }
     }
 
-    /// The transport of the server, whose first line of output is its port.
+    /// The server, whose first line of output is its port.
+    pub(crate) fn endpoint(&mut self) -> HttpEndpoint {
+        HttpEndpoint::new(format!("http://127.0.0.1:{}/mcp", self.next_line()))
+    }
+
     fn transport(&mut self) -> McpTransport {
-        let url = format!("http://127.0.0.1:{}/mcp", self.next_line());
-        McpTransport::Http { url }
+        McpTransport::Http(self.endpoint())
     }
 
     /// Returns the next line of output.

@@ -1,17 +1,20 @@
 // An MCP server over HTTP that misbehaves. It prints its port once it listens, and then each call that
 // hangs and each cancellation. With the argument "hasty" it ends each stream at once, requests that it
 // is reopened without a pause, and prints the time in milliseconds; with "broken" it aborts the stream.
+// The tool "report" returns the metadata and the headers of its call, and what came before.
 // With "listening" it keeps the stream open; with "deep" and "deep_stream" it has a tool whose schema
 // is nested too deeply.
 import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
-const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
+const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "report", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
 if (behaviour?.startsWith("deep")) {
   tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
 }
 let listener = null;
+// The requests so far: what they ask for, and their headers.
+const received = [];
 // Sessions of the past are not known. Each way in which servers say so is an argument of "forget".
 let sessions = 0;
 const refusals = {
@@ -73,6 +76,10 @@ const handlers = {
   },
   forget_always: (response) => rejectSession(response, -32000, "there is no such session"),
   refuse: (response) => rejectSession(response, -32602, "there is no such city"),
+  report: (response, id, _, __, { meta, headers }) => {
+    const report = JSON.stringify({ meta, headers, received });
+    json(response, id, { content: [{ type: "text", text: report }] });
+  },
   large_after_progress: (response, id, { bytes }) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     const message = JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x".repeat(1000) } });
@@ -105,7 +112,8 @@ const answers = {
     });
   },
   "tools/list": (response, { id }) => (behaviour === "deep_stream" ? stream : json)(response, id, { tools }),
-  "tools/call": (response, { id, params }, session) => handlers[params.name](response, id, params.arguments, session),
+  "tools/call": (response, { id, params }, session, headers) =>
+    handlers[params.name](response, id, params.arguments, session, { meta: params._meta, headers }),
   "notifications/cancelled": (response, { params }) => {
     console.log(`cancelled ${params.reason}`);
     response.writeHead(202).end();
@@ -113,6 +121,9 @@ const answers = {
 };
 
 const server = createServer(async (request, response) => {
+  if (request.method !== "POST") {
+    received.push({ request: request.method, headers: request.headers });
+  }
   if (request.url !== "/mcp") {
     console.log(`asked for ${request.url}`);
     response.writeHead(404).end();
@@ -132,8 +143,9 @@ const server = createServer(async (request, response) => {
       body += part;
     }
     const message = JSON.parse(body);
+    received.push({ request: message.method, headers: request.headers });
     const accept = (response) => response.writeHead(202).end();
-    (answers[message.method] ?? accept)(response, message, request.headers["mcp-session-id"]);
+    (answers[message.method] ?? accept)(response, message, request.headers["mcp-session-id"], request.headers);
   }
 });
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));

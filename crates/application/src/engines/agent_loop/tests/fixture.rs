@@ -7,20 +7,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use contract::reply_engine::request;
-use domain::{ConversationId, FinishReason, MessageId, Problem, ToolCall, Usage};
+use contract::{fixture, reply_engine::request};
+use domain::{FinishReason, MessageId, Problem, ToolCall, Usage};
 use futures::{StreamExt as _, future::pending, stream};
 use parking_lot::Mutex;
 use ports::{
     AgentTool, ModelChunk, ModelRequest, ModelStream, ProvidedTools, ReplyEngine, ReplyError,
-    RequestedCall, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    RequestedCall, ToolArguments, ToolContext, ToolDefinition, ToolError, ToolHints, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now, time::sleep};
 
 use crate::{
     engines::{
-        BufferedSink, Engines, LogContext, OpenCallStatus, ReplySink as _, run_engine_chain,
+        BufferedSink, Engines, OpenCallStatus, ReplySink as _, TurnOrigin, run_engine_chain,
     },
     toolbox::function_names,
 };
@@ -95,8 +95,12 @@ pub(super) async fn reply_slowly(
     let engines = Engines::new(by_name, "model".to_owned()).expect("the default exists");
     let chain = engines.chain(&request.tenant, &request.agent);
     let reply_id = MessageId::new(uuid::Uuid::nil());
-    let sink = BufferedSink::new(LogContext {
-        conversation: ConversationId::new(uuid::Uuid::nil()),
+    let started_by = fixture::principal();
+    let sink = BufferedSink::new(TurnOrigin {
+        conversation: fixture::conversation_id(1),
+        is_stored: true,
+        started_by: &started_by,
+        credential: None,
         request_id: None,
     });
     let end = run_engine_chain(reply_id, &chain, &request, None, &sink).await;
@@ -143,6 +147,8 @@ pub(super) fn response(chunks: &[ModelChunk]) -> Vec<ModelChunk> {
 #[derive(Default)]
 pub(super) struct FakeTools {
     pub(super) calls: Mutex<Vec<(String, Value)>>,
+    /// The contexts of the calls, in order.
+    pub(super) contexts: Mutex<Vec<ToolContext>>,
     /// The barrier at which tools named `meet` wait for each other.
     pub(super) meeting: Option<Barrier>,
     pub(super) call_timeout: Option<Duration>,
@@ -165,7 +171,13 @@ impl ToolProvider for FakeTools {
         self.call_timeout
     }
 
-    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
+    async fn call(
+        &self,
+        name: &str,
+        arguments: &ToolArguments,
+        context: &ToolContext,
+    ) -> Result<String, ToolError> {
+        self.contexts.lock().push(context.clone());
         let call = (name.to_owned(), Value::Object(arguments.clone()));
         self.calls.lock().push(call);
         match name {
@@ -203,6 +215,7 @@ pub(super) fn request_with(fake_tools: &Arc<FakeTools>, names: &[&str]) -> Model
             name: name.to_owned(),
             description: String::new(),
             input_schema: json!({"type": "object"}),
+            hints: ToolHints::default(),
         }),
         provider: Arc::clone(fake_tools) as Arc<dyn ToolProvider>,
     });
