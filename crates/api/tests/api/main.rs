@@ -89,6 +89,7 @@ mod tickets;
 mod token_endpoint;
 mod token_endpoint_errors;
 mod tool_calls;
+mod tool_identity;
 mod tool_metrics;
 mod turns;
 mod unstored_turn_ends;
