@@ -64,6 +64,7 @@ impl AuthContext {
                 tenant: key.tenant,
                 scopes: key.scopes,
                 user_id: None,
+                names_user: false,
             },
             credential: Some(key.id.clone()),
             source: Arc::new(CredentialSource::Key { id: key.id, digest }),
@@ -71,6 +72,16 @@ impl AuthContext {
             limits: key.limits,
             ends_at,
         }
+    }
+
+    /// Returns the access for a request that names a user. The user of a credential is never replaced.
+    pub fn naming_user(self: &Arc<Self>) -> Arc<Self> {
+        if self.principal.user_id.is_some() || self.principal.names_user {
+            return Arc::clone(self);
+        }
+        let mut naming = Self::clone(self);
+        naming.principal.names_user = true;
+        Arc::new(naming)
     }
 
     /// Returns the same access in a form that can be sent and stored.

@@ -8,15 +8,15 @@ mod update;
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal,
-    Sizes, Stamp, TenantId, tool_call::json_bytes,
+    Agent, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal, Sizes, Stamp,
+    TenantId, tool_call::json_bytes,
 };
 use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
 use update::CHANGE_ATTEMPTS;
 use writes::{CreateAgent, DeleteAgent, DeleteOutcome};
 
 use crate::{
-    Created, Engines, KeyedSemaphore, VersionCondition, cache::CachedPorts, idempotency,
+    Created, Engines, KeyedSemaphore, Toolbox, VersionCondition, cache::CachedPorts, idempotency,
     principal_limits::PrincipalLimits,
 };
 
@@ -30,6 +30,7 @@ pub struct AgentService {
     ports: CachedPorts,
     stored_agents: Arc<dyn AgentRepository>,
     engines: Arc<Engines>,
+    toolbox: Arc<Toolbox>,
     limits: AgentLimits,
     contended: KeyedSemaphore<(TenantId, AgentId)>,
 }
@@ -49,12 +50,14 @@ impl AgentService {
         ports: CachedPorts,
         stored_agents: Arc<dyn AgentRepository>,
         engines: Arc<Engines>,
+        toolbox: Arc<Toolbox>,
         limits: AgentLimits,
     ) -> Self {
         Self {
             ports,
             stored_agents,
             engines,
+            toolbox,
             limits,
             contended: KeyedSemaphore::new(1),
         }
@@ -174,22 +177,27 @@ impl AgentService {
         Ok(self.limits.rates.take_log_bytes(caller, bytes).await?)
     }
 
-    /// Checks an agent that is about to be saved; `before` is its current configuration.
+    /// Checks an agent that is about to be saved; `before` is its current version.
     async fn check(
         &self,
         caller: &Principal,
         agent: &Arc<Agent>,
-        before: Option<&AgentConfig>,
+        before: Option<&Agent>,
     ) -> Result<(), AgentError> {
         let mut faults = agent.draft().check(&self.limits.sizes);
-        let placeholders = agent.config.check_placeholders(before).into_iter();
+        let config_before = before.map(|before| &before.config);
+        let placeholders = agent.config.check_placeholders(config_before).into_iter();
         faults.extend(placeholders.map(|fault| fault.below("/config")));
         if !faults.is_empty() {
             return Err(AgentError::Invalid(faults));
         }
-        let unknown = self.engines.unknown_names(agent, before);
+        let unknown = self.engines.unknown_names(agent, config_before);
         if !unknown.is_empty() {
             return Err(AgentError::UnknownEngine(unknown));
+        }
+        let unknown = self.toolbox.unknown_names(agent, before);
+        if !unknown.is_empty() {
+            return Err(AgentError::UnknownTool(unknown));
         }
         self.engines
             .prepare(&caller.tenant, agent)

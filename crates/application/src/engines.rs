@@ -21,9 +21,9 @@ mod partial_reply;
 
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, run_engine_chain};
-#[cfg(test)]
-pub(crate) use partial_reply::CallEnd;
 pub(crate) use partial_reply::OpenCallStatus;
+#[cfg(test)]
+pub(crate) use partial_reply::{BegunCall, CallEnd};
 pub use partial_reply::{PartialReply, ToolEvent};
 
 /// The reply engines of this server by name, and the name of the default engine.

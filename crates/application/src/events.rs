@@ -74,8 +74,8 @@ impl EventService {
             events: limit,
             bytes: PAGE_BYTES,
         };
-        let query = listing.into_filter(caller).query(since, size);
-        let page = self.log.page(&caller.tenant, query).await?;
+        let filter = listing.into_filter(caller);
+        let page = self.log.page(&caller.tenant, &filter, since, size).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after
         // the head".
         let bounds = page.bounds();

@@ -8,13 +8,12 @@ use std::{
     sync::Arc,
 };
 
-use domain::Agent;
+use domain::{
+    Agent, FaultCode, InputFault, ToolEntry, fault::push_index, tool_entry::server_of_tool,
+};
 pub(crate) use function_names::function_names;
 pub(crate) use metrics::ToolMetrics;
 use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolProvider};
-
-/// The separator between the name of a server and that of its tool.
-const SEPARATOR: char = '/';
 
 /// The maximum number of tools in a request: `OpenAI` and others reject requests with more.
 const MAX_TOOLS: usize = 128;
@@ -39,39 +38,69 @@ impl Toolbox {
         all
     }
 
-    /// Returns the tools that an agent has now: its capabilities select single tools, or all tools
-    /// of a server.
+    /// Returns the tools that an agent has now: its entries and its capabilities select single tools,
+    /// or all tools of a server.
     pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
-        let named = NamedCapabilities::of(agent);
+        let named = NamedTools::of(agent);
         if named.0.is_empty() {
             return ToolsOfAgent::default();
         }
         let (mut tools, mut unavailable) = (Vec::new(), BTreeSet::new());
         for provider in &self.providers {
             let provided = provider.provided();
-            unavailable.extend(named.unavailable(provided.capabilities));
+            unavailable.extend(named.unavailable(&provided.capabilities));
             let selected = provided.tools.into_iter();
             let selected = selected.filter(|tool| named.selects(&tool.name));
             tools.extend(selected.map(|definition| (definition, provider)));
+        }
+        let mut seen = HashSet::new();
+        tools.retain(|(definition, _)| seen.insert(definition.name.clone()));
+        if tools.len() > MAX_TOOLS {
+            tracing::debug!(
+                tools = tools.len(),
+                "agent has more tools than a request may contain; the rest are not offered"
+            );
+            let rest = tools.drain(MAX_TOOLS..);
+            unavailable.extend(rest.map(|(definition, _)| definition.name.clone()));
         }
         ToolsOfAgent {
             tools: offered(tools),
             unavailable: unavailable.into_iter().collect(),
         }
     }
+
+    /// Returns a fault for each name of an entry that is neither a built-in tool nor one of a
+    /// configured server, and for each capability of the form `<server>/<tool>` that a connected
+    /// server does not offer. Names that the agent had `before` stay allowed: an operator may have
+    /// removed a tool, and a change of another member must not fail because of it. Pointers are
+    /// relative to the agent.
+    pub(crate) fn unknown_names(&self, agent: &Agent, before: Option<&Agent>) -> Vec<InputFault> {
+        let known = KnownTools(self.capabilities());
+        let mut faults = Vec::new();
+        for (index, capability) in agent.capabilities.iter().enumerate() {
+            let is_new = before.is_none_or(|before| !before.capabilities.contains(capability));
+            if is_new && let Some(fault) = known.fault_of_capability(capability) {
+                let mut pointer = String::from("/capabilities");
+                push_index(&mut pointer, index);
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, fault));
+            }
+        }
+        let entries_before = before.map_or(&[][..], |before| before.config.tool_entries());
+        for (index, entry) in agent.config.tool_entries().iter().enumerate() {
+            let is_new = entries_before.iter().all(|known| known.name != entry.name);
+            if is_new && let Some(fault) = known.fault_of_entry(entry) {
+                let mut pointer = String::from("/config/tools");
+                push_index(&mut pointer, index);
+                pointer.push_str("/name");
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, fault));
+            }
+        }
+        faults
+    }
 }
 
-/// Gives the tools function names, without duplicates and up to the maximum of a request.
-fn offered(mut tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[AgentTool]> {
-    let mut seen = HashSet::new();
-    tools.retain(|(definition, _)| seen.insert(definition.name.clone()));
-    if tools.len() > MAX_TOOLS {
-        tracing::debug!(
-            tools = tools.len(),
-            "agent has more tools than a request may contain; the rest are not offered"
-        );
-        tools.truncate(MAX_TOOLS);
-    }
+/// Gives the tools function names.
+fn offered(tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[AgentTool]> {
     let names: Vec<_> = tools.iter().map(|(it, _)| it.name.as_str()).collect();
     let functions = function_names(&names);
     let offered = tools.into_iter().zip(functions);
@@ -89,51 +118,97 @@ fn offered(mut tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc
 pub(crate) struct ToolsOfAgent {
     /// The available tools.
     pub(crate) tools: Arc<[AgentTool]>,
-    /// The agent's capabilities that are unavailable now, ordered by name: servers and known tools.
+    /// What the agent names and cannot use now, ordered by name: servers and their tools.
     pub(crate) unavailable: Vec<String>,
 }
 
-/// The capabilities that an agent names.
-struct NamedCapabilities<'a>(BTreeSet<&'a str>);
+/// The tools and servers that an agent names.
+struct NamedTools<'a>(BTreeSet<&'a str>);
 
-impl<'a> NamedCapabilities<'a> {
+impl<'a> NamedTools<'a> {
     fn of(agent: &'a Agent) -> Self {
-        Self(agent.capabilities.iter().map(String::as_str).collect())
+        let entries = agent.config.tool_entries().iter();
+        let entries = entries.map(|entry| entry.server().unwrap_or(&entry.name));
+        let capabilities = agent.capabilities.iter().map(String::as_str);
+        Self(capabilities.chain(entries).collect())
     }
 
-    /// Returns whether the agent names this capability or its server.
+    /// Returns whether the agent names this tool or its server.
     fn selects(&self, name: &str) -> bool {
-        let server = server_of(name);
+        let server = server_of_tool(name);
         self.0.contains(name) || server.is_some_and(|server| self.0.contains(server))
     }
 
-    /// Returns the unavailable ones of these capabilities that the agent names, and the named tools
-    /// of unavailable servers.
-    fn unavailable(&self, capabilities: Vec<CapabilityInfo>) -> BTreeSet<String> {
-        let mut unavailable = BTreeSet::new();
-        for capability in capabilities.into_iter().filter(|it| !it.is_available) {
-            // The tools of a server that was never available are unknown.
-            let of_server = self.0.iter().filter(|name| {
-                capability.kind == CapabilityKind::Server
-                    && server_of(name) == Some(capability.name.as_str())
-            });
-            unavailable.extend(of_server.map(|name| (*name).to_owned()));
-            if self.selects(&capability.name) {
-                unavailable.insert(capability.name);
-            }
-        }
+    /// Returns what the agent names of these capabilities and cannot use: what is unavailable, and
+    /// tools that a server does not offer. A server that was never connected offers none.
+    fn unavailable(&self, capabilities: &[CapabilityInfo]) -> BTreeSet<String> {
+        let available = capabilities.iter().filter(|it| it.is_available);
+        let available: HashSet<&str> = available.map(|it| it.name.as_str()).collect();
+        let servers = capabilities.iter();
+        let servers = servers.filter(|it| it.kind == CapabilityKind::Server);
+        let servers: HashSet<&str> = servers.map(|it| it.name.as_str()).collect();
+        let has_tools = |server: &str| {
+            available
+                .iter()
+                .any(|tool| server_of_tool(tool) == Some(server))
+        };
+        let is_missing = |name: &str| match server_of_tool(name) {
+            Some(server) => servers.contains(server) && !available.contains(name),
+            None => servers.contains(name) && !has_tools(name),
+        };
+        let missing = self.0.iter().filter(|name| is_missing(name));
+        let mut unavailable: BTreeSet<String> = missing.map(|&name| name.to_owned()).collect();
+        let selected = capabilities.iter();
+        let selected = selected.filter(|it| !it.is_available && self.selects(&it.name));
+        unavailable.extend(selected.map(|it| it.name.clone()));
         unavailable
     }
 }
 
-/// Returns the server of a tool, by the tool's name.
-fn server_of(name: &str) -> Option<&str> {
-    name.split_once(SEPARATOR).map(|(server, _)| server)
+/// The capabilities of this server, by which names are judged.
+struct KnownTools(Vec<CapabilityInfo>);
+
+impl KnownTools {
+    fn server(&self, name: &str) -> Option<&CapabilityInfo> {
+        let mut servers = self.0.iter().filter(|it| it.kind == CapabilityKind::Server);
+        servers.find(|it| it.name == name)
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        let mut tools = self.0.iter().filter(|it| it.kind == CapabilityKind::Tool);
+        tools.any(|it| it.name == name)
+    }
+
+    /// Returns why a capability names no tool, although it names a connected server.
+    fn fault_of_capability(&self, name: &str) -> Option<String> {
+        let server = self.server(server_of_tool(name)?)?;
+        (server.is_available && !self.has_tool(name)).then(|| not_offered(&server.name))
+    }
+
+    /// Returns why an entry names no tool. The tools of a server that is down are not known.
+    fn fault_of_entry(&self, entry: &ToolEntry) -> Option<String> {
+        let name = entry.name.as_str();
+        let server = match entry.server() {
+            Some(server) if self.server(server).is_some() => return None,
+            Some(_) => None,
+            None if self.has_tool(name) => return None,
+            None => server_of_tool(name).and_then(|server| self.server(server)),
+        };
+        match server {
+            Some(server) if !server.is_available => None,
+            Some(server) => Some(not_offered(&server.name)),
+            None => Some("is neither a built-in tool nor one of a configured server".to_owned()),
+        }
+    }
+}
+
+fn not_offered(server: &str) -> String {
+    format!("the server '{server}' does not offer this tool")
 }
 
 /// Returns the provider of a tool: its server, or the tool itself if it is built in.
 pub(crate) fn provider_of(name: &str) -> &str {
-    server_of(name).unwrap_or(name)
+    server_of_tool(name).unwrap_or(name)
 }
 
 #[cfg(test)]

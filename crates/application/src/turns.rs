@@ -66,6 +66,7 @@ impl TurnService {
             // it knows them.
             turn.tool_calls = live.progress().reply.tool_calls(OpenCallStatus::Running);
         }
+        turn.show_to(caller.audience());
         Ok(AsOf {
             value: turn,
             position,
@@ -78,19 +79,22 @@ impl TurnService {
         caller: &Principal,
         accepted: AcceptedTurn,
     ) -> Result<Turn, TurnError> {
-        let id = accepted.turn_id;
-        match accepted.into_turn() {
-            Some(turn) => Ok(turn),
-            None => Ok(self.get(caller, id).await?.value),
+        let (id, audience) = (accepted.turn_id, accepted.audience());
+        if let Some(turn) = accepted.into_turn() {
+            return Ok(turn);
         }
+        let mut turn = self.get(caller, id).await?.value;
+        turn.show_to(audience);
+        Ok(turn)
     }
 
     /// Cancels a queued or running turn, and stores the partial reply of its engine; without it if
     /// the node that runs the turn does not respond. A turn that has already ended is returned
     /// unchanged.
     pub async fn cancel(&self, caller: &Principal, id: TurnId) -> Result<Turn, TurnError> {
-        let found = self.find(caller, id).await?.value;
+        let mut found = self.find(caller, id).await?.value;
         if found.turn.status.is_final() {
+            found.turn.show_to(caller.audience());
             return Ok(found.turn);
         }
         let live = &self.context.live;
@@ -177,7 +181,10 @@ impl TurnService {
             .turns
             .list(&caller.tenant, conversation, &query)
             .await?;
-        let page = found.value.ok_or(TurnError::ConversationNotFound)?;
+        let mut page = found.value.ok_or(TurnError::ConversationNotFound)?;
+        for turn in &mut page.items {
+            turn.item.show_to(caller.audience());
+        }
         let last = page.items.last().filter(|_| page.has_more);
         let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
         Ok(AsOf {

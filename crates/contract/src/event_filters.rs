@@ -65,6 +65,7 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
             conversations,
             principal: PrincipalId::new(principal),
             user_id: user.map(ToOwned::to_owned),
+            audience: domain::Audience::Staff,
         }),
         ..everything()
     }

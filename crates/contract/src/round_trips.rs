@@ -1,7 +1,8 @@
 //! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
-    Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, Timestamp,
+    Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule,
+    Timestamp, ToolEntry, ToolVisibility,
 };
 use ports::FirstMessages;
 use writes::{BeginTurn, CompletedTurn, ConversationTarget};
@@ -74,6 +75,14 @@ fn full_config(text: &str) -> AgentConfig {
             unknown: fixture::unknown_members(),
         }),
         timeout_ms: Some(600_000),
+        tools: Some(vec![ToolEntry {
+            name: text.to_owned(),
+            visibility: Some(ToolVisibility::Hidden),
+            timeout_ms: Some(u32::MAX),
+            unknown: fixture::unknown_members(),
+        }]),
+        max_tool_rounds: Some(1),
+        max_tool_calls: Some(u16::MAX),
         metadata: Some([(text.to_owned(), text.to_owned())].into()),
         unknown: fixture::unknown_members(),
     }
@@ -155,6 +164,7 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
         status: text.to_owned(),
         duration_ms: i64::MAX,
         unknown: fixture::unknown_members(),
+        visibility: Some(ToolVisibility::Full),
     }];
     turn
 }

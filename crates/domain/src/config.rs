@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, Rule, Sizes, UnknownMembers,
+    FaultCode, HistoryLimits, InputFault, Rule, Sizes, ToolEntry, UnknownMembers,
     fault::push_index,
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -125,6 +125,27 @@ pub struct AgentConfig {
         schema(minimum = 100, maximum = 600_000, nullable = false)
     )]
     pub timeout_ms: Option<u32>,
+    /// The tools of the agent, beside those that its capabilities name. A name that is neither a
+    /// built-in tool nor one of a configured server is rejected, unless the agent had it before.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_items = 64, nullable = false))]
+    pub tools: Option<Vec<ToolEntry>>,
+    /// Maximum number of responses with tool calls in a turn. Then the model must reply without
+    /// tools. Default 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 32, nullable = false)
+    )]
+    pub max_tool_rounds: Option<u16>,
+    /// Maximum number of tool calls in a turn. Default 16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 128, nullable = false)
+    )]
+    pub max_tool_calls: Option<u16>,
     /// The client's own string pairs. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false, value_type = Option<MetadataSchema>))]
@@ -218,6 +239,7 @@ impl AgentConfig {
             push_index(&mut prefix, index);
             faults.extend(rule.check().into_iter().map(|fault| fault.below(&prefix)));
         }
+        faults.extend(self.check_tools());
         let metadata = self.metadata.iter().flat_map(check_metadata);
         faults.extend(metadata.map(|fault| fault.below("/metadata")));
         faults

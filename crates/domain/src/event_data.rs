@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, Conversation, ConversationId, Message, MessageId, Role, ToolCall, Turn, TurnId,
-    UnknownMembers,
+    Agent, AgentId, Audience, Conversation, ConversationId, Message, MessageId, Role, ToolCall,
+    Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
@@ -101,6 +101,24 @@ impl EventData {
             message: message.map(EventMessage::from),
             omitted: large_input || large_reply || large_tool_data,
         }
+    }
+
+    /// Returns `true` if it is of a turn with tool calls.
+    pub fn has_tool_calls(&self) -> bool {
+        matches!(self, Self::Turn { turn, .. } if !turn.tool_calls.is_empty())
+    }
+
+    /// Reduces tool calls to what an audience sees of them. Returns `true` if it sees less than
+    /// everything.
+    pub fn show_to(&mut self, audience: Audience) -> bool {
+        let Self::Turn { turn, message, .. } = self else {
+            return false;
+        };
+        let in_message = match message {
+            Some(EventMessage::Whole(message)) => message.show_to(audience),
+            Some(EventMessage::Omitted { .. }) | None => false,
+        };
+        turn.show_to(audience) | in_message
     }
 }
 

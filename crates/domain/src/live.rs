@@ -58,9 +58,24 @@ pub struct ToolCalled {
     /// The tool's name.
     pub name: String,
     /// The arguments of the call. An empty object replaces arguments that are nested more than 32
-    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON.
-    #[cfg_attr(feature = "schema", schema(value_type = Object))]
-    pub arguments: Map<String, Value>,
+    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
+    /// shown to users.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub arguments: Option<Map<String, Value>>,
+}
+
+impl ToolCalled {
+    /// Creates the frame for a call of this turn.
+    pub fn of(turn_id: TurnId, conversation_id: Option<ConversationId>, call: &ToolCall) -> Self {
+        Self {
+            turn_id,
+            conversation_id,
+            id: call.id.clone(),
+            at: call.at,
+            name: call.name.clone(),
+            arguments: call.arguments.as_object().cloned(),
+        }
+    }
 }
 
 /// `tool.returned`: a call has ended. Calls end in the order in which they were made.
@@ -84,7 +99,7 @@ pub struct ToolReturned {
     /// The duration in milliseconds.
     pub duration_ms: i64,
     /// The result, or the reason of the failure, as the model receives it. Null if it exceeds
-    /// 64 KiB, or 1 MiB together with the other results of the turn.
+    /// 64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
     pub result: Option<String>,
 }
 

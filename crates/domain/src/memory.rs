@@ -1,6 +1,6 @@
 //! The approximate memory of values that caches hold.
 
-use crate::{Agent, AgentConfig, ConversationContext, Rule};
+use crate::{Agent, AgentConfig, ConversationContext, Rule, ToolEntry};
 
 /// The approximate size of a value in memory, including everything it owns. Caches are bounded by
 /// it.
@@ -38,6 +38,9 @@ fn config(config: &AgentConfig) -> usize {
     let model = config.llm.as_ref().map_or(0, |llm| {
         length(llm.model.as_ref()) + texts(llm.stop.iter().flatten())
     });
+    let entries = config.tool_entries().iter();
+    let tools = entries.map(|entry| size_of::<ToolEntry>() + entry.name.len());
+    let tools = tools.sum::<usize>();
     let pairs = config.metadata.iter().flatten();
     let metadata = pairs.flat_map(|(key, value)| [key, value]);
     single
@@ -47,6 +50,7 @@ fn config(config: &AgentConfig) -> usize {
         + texts(config.fallbacks.iter().flatten())
         + config.rules.iter().flatten().map(rule).sum::<usize>()
         + model
+        + tools
         + texts(metadata)
 }
 
@@ -105,6 +109,7 @@ mod tests {
             json!({"rules": [{"capability": text}]}),
             json!({"llm": {"model": text}}),
             json!({"llm": {"stop": [text]}}),
+            json!({"tools": [{"name": text}]}),
             json!({"metadata": {"a": text}}),
         ] {
             let with = agent(&config).memory_bytes();

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConversationId, FinishReason, MessageId, Problem, ProblemCode, Timestamp, ToolCall, TurnId,
-    TurnStatus, Usage, open_enum::open_enum,
+    Audience, ConversationId, FinishReason, MessageId, Problem, ProblemCode, Timestamp, ToolCall,
+    TurnId, TurnStatus, Usage, open_enum::open_enum, tool_visibility::show_calls,
 };
 
 open_enum! {
@@ -64,7 +64,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub error: Option<MessageError>,
-    /// On agent messages of a listing: the tool calls of the turn, in order.
+    /// On agent messages of a listing: the tool calls of the turn, in order, as far as they are shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The time at which a later turn replaced the message; absent on messages of the current
@@ -72,6 +72,14 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub superseded_at: Option<Timestamp>,
+}
+
+impl Message {
+    /// Reduces the tool calls to what an audience sees of them. Returns `true` if it sees less than
+    /// everything.
+    pub fn show_to(&mut self, audience: Audience) -> bool {
+        show_calls(&mut self.tool_calls, audience)
+    }
 }
 
 /// The reason why a user message has no reply.

@@ -151,7 +151,7 @@ pub(crate) fn schema<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EventType, FaultCode, FinishReason, ProblemCode, Role};
+    use crate::{EventType, FaultCode, FinishReason, ProblemCode, Role, ToolVisibility};
 
     #[test]
     fn known_values_survive_and_are_short() {
@@ -165,7 +165,7 @@ mod tests {
                 })*
             };
         }
-        check!(EventType FaultCode FinishReason ProblemCode Role);
+        check!(EventType FaultCode FinishReason ProblemCode Role ToolVisibility);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Scope, Scopes, TenantId, Timestamp};
+use crate::{Audience, Scope, Scopes, TenantId, Timestamp};
 
 /// The beginning of the ids of users to whom this service issued tokens.
 pub const USER_PREFIX: &str = "user:";
@@ -60,9 +60,30 @@ pub struct Principal {
     /// The user id, for users with a token of an identity provider or a user token. Without
     /// `conversations:all`, they reach only conversations with this user id.
     pub user_id: Option<String>,
+    /// True if it is a key or a client that names a user for this request: the response then shows
+    /// what that user sees.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_user: bool,
 }
 
 impl Principal {
+    /// Returns for whom responses to this principal are made.
+    pub fn audience(&self) -> Audience {
+        if self.names_user || self.confined_to().is_some() {
+            Audience::User
+        } else {
+            Audience::Staff
+        }
+    }
+
+    /// Returns for whom the response to a chat is made that may name its user.
+    pub fn audience_of_chat(&self, user_id: Option<&str>) -> Audience {
+        match user_id {
+            Some(_) => Audience::User,
+            None => self.audience(),
+        }
+    }
+
     /// Returns the only user whose conversations this principal can reach; `None` if it is not
     /// restricted to one.
     pub fn confined_to(&self) -> Option<&str> {
@@ -110,12 +131,34 @@ mod tests {
             id: PrincipalId::new("main~ada"),
             scopes: Scopes::NONE,
             user_id: Some("main~ada".to_owned()),
+            names_user: false,
         };
         assert!(user.may_reach(Some("main~ada")));
         assert!(!user.may_reach(Some("main~bob")));
         assert!(!user.may_reach(None));
         user.scopes = [Scope::ConversationsAll].into_iter().collect();
         assert!(user.may_reach(None));
+    }
+
+    #[test]
+    fn users_and_those_who_name_one_are_the_audience_of_users() {
+        let mut caller = Principal {
+            tenant: "default".parse().unwrap(),
+            id: PrincipalId::new("key:1"),
+            scopes: Scopes::NONE,
+            user_id: None,
+            names_user: false,
+        };
+        assert_eq!(caller.audience(), Audience::Staff);
+        assert_eq!(caller.audience_of_chat(None), Audience::Staff);
+        assert_eq!(caller.audience_of_chat(Some("ada")), Audience::User);
+        caller.names_user = true;
+        assert_eq!(caller.audience(), Audience::User);
+        caller.names_user = false;
+        caller.user_id = Some("ada".to_owned());
+        assert_eq!(caller.audience(), Audience::User);
+        caller.scopes = [Scope::ConversationsAll].into_iter().collect();
+        assert_eq!(caller.audience(), Audience::Staff);
     }
 
     #[test]
@@ -126,6 +169,7 @@ mod tests {
             id: own.clone(),
             scopes: [Scope::ChatWrite].into_iter().collect(),
             user_id: None,
+            names_user: false,
         };
         assert!(caller.may_follow(&own));
         assert!(!caller.may_follow(&other));

@@ -73,6 +73,7 @@ problem_codes! {
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";
     InvalidRule = "invalid_rule", 422, "A rule is invalid.", false, "Correct the rules named in `errors`.";
     UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";
+    UnknownTool = "unknown_tool", 422, "The server has no such tool.", false, "Choose one that `/api/capabilities` lists.";
     UnknownCommand = "unknown_command", 422, "The command is unknown.", false, "Compare the frame with `/asyncapi.json`.";
     UpgradeRequired = "upgrade_required", 426, "This path requires WebSocket.", false, "Send a WebSocket upgrade.";
     RateLimited = "rate_limited", 429, "Too many requests.", true, "Wait for the seconds in `retryAfter`.";

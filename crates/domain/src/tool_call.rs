@@ -5,7 +5,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::UnknownMembers;
+use crate::{ToolVisibility, UnknownMembers};
 
 /// One call of a tool during a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,8 @@ pub struct ToolCall {
     /// The tool's name.
     pub name: String,
     /// The arguments of the call. An empty object replaces arguments that are nested more than 32
-    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON.
+    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
+    /// shown to users.
     pub arguments: Value,
     /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
     /// or `too_many`; `running` until the call ends, and `cancelled` if its turn ended first.
@@ -30,9 +31,13 @@ pub struct ToolCall {
     /// The duration in milliseconds.
     pub duration_ms: i64,
     /// The result, or the reason of the failure, as the model receives it. Null if it exceeds
-    /// 64 KiB, or 1 MiB together with the other results of the turn.
+    /// 64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
     #[serde(default)]
     pub result: Option<String>,
+    /// What users see of the call, as configured when it was made. `status` if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub visibility: Option<ToolVisibility>,
     /// The members that only a newer version knows.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schema(ignore))]

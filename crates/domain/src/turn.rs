@@ -3,9 +3,10 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    AgentId, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId,
+    AgentId, Audience, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId,
     config::Metadata,
     open_enum::{TextVisitor, open_enum},
+    tool_visibility::show_calls,
 };
 
 /// The state of a turn. The last three are final, and every turn reaches exactly one of them.
@@ -127,7 +128,7 @@ pub struct Turn {
     pub finish_reason: Option<FinishReason>,
     /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
-    /// The tool calls in order, however the turn ended. While the turn runs, the calls up to now,
+    /// The tool calls in order, however the turn ended, as far as they are shown. While the turn runs, the calls up to now,
     /// if it runs in the process that responds.
     pub tool_calls: Vec<ToolCall>,
     /// The client's own string pairs.
@@ -148,6 +149,13 @@ impl Turn {
     /// earlier.
     pub fn latest_time(&self) -> Timestamp {
         self.started_at.unwrap_or(self.created_at)
+    }
+
+    /// Reduces the tool calls to what an audience sees of them. Returns `true` if it sees less than
+    /// everything.
+    pub fn show_to(&mut self, audience: Audience) -> bool {
+        let in_reply = self.reply.as_mut().is_some_and(|it| it.show_to(audience));
+        show_calls(&mut self.tool_calls, audience) | in_reply
     }
 
     /// Returns the turn as it was when it was queued.

@@ -3,7 +3,9 @@
 mod page;
 
 use async_trait::async_trait;
-use domain::{AgentId, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId};
+use domain::{
+    AgentId, Audience, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId,
+};
 
 pub use self::page::{
     ContentQuery, EventContent, EventDecision, EventRecord, EventScan, EventTurn, SelectedEvents,
@@ -23,6 +25,8 @@ pub struct EventVisibility {
     pub principal: PrincipalId,
     /// If set, events of conversations and turns are visible only in this user's conversations.
     pub user_id: Option<String>,
+    /// For whom the events are shown. It does not decide which events are visible.
+    pub audience: Audience,
 }
 
 impl EventVisibility {

@@ -59,5 +59,8 @@ export const MEMBERS: Record<string, string> = {
   llm: "Model and parameters",
   history: "History",
   timeoutMs: "Timeout",
+  tools: "Tools",
+  maxToolRounds: "Rounds of tool calls",
+  maxToolCalls: "Tool calls",
   metadata: "Metadata",
 };

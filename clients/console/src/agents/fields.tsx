@@ -5,6 +5,7 @@ import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { MetadataField } from "./metadata.js";
 import { RuleEditor } from "./rules.js";
+import { ToolEditor } from "./tools.js";
 
 /** The engines and the capabilities of the service. */
 export const useCatalogue = () => {
@@ -132,6 +133,7 @@ export const AgentFields = ({ agentId }: { agentId?: string }) => (
   <>
     <Basics />
     <Replies />
+    <ToolEditor />
     <RuleEditor {...(agentId === undefined ? {} : { agentId })} />
     <Parameters />
   </>

@@ -7,7 +7,7 @@ const toolPart = ({ id, name, arguments: args, status, result }: ToolCall): Part
   type: "tool-call",
   toolCallId: id,
   toolName: name,
-  args: args as never,
+  args: (args ?? {}) as never,
   ...(status === "running" ? {} : { result: result ?? null, isError: status !== "ok" }),
 });
 

@@ -40,6 +40,7 @@ fn auth_context(ends_at: Option<Timestamp>) -> Arc<AuthContext> {
             tenant: "default".parse().unwrap(),
             scopes: Scopes::all(),
             user_id: None,
+            names_user: false,
         },
         credential: None,
         source: Arc::new(CredentialSource::ExternalToken),

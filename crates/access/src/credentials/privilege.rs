@@ -21,6 +21,7 @@ pub fn operator(tenant: TenantId) -> Principal {
         id: PrincipalId::system(),
         scopes: Scopes::all(),
         user_id: None,
+        names_user: false,
     }
 }
 

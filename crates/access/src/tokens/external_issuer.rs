@@ -57,6 +57,7 @@ impl ExternalIssuer {
                 id: PrincipalId::new(user.as_str()),
                 scopes: granted_scopes(&claims, &self.issuer),
                 user_id: Some(user),
+                names_user: false,
             },
             credential: None,
             source: Arc::new(CredentialSource::ExternalToken),

@@ -90,6 +90,7 @@ impl OwnTokens {
             tenant: token.credential.tenant.clone(),
             scopes: token.scopes,
             user_id: token.user.as_ref().map(|user| user.id.clone()),
+            names_user: false,
         };
         let ends_at = Some(token.ends_at);
         let credential = token.credential;

@@ -168,6 +168,7 @@ pub(crate) fn holder(scopes: &[Scope]) -> Principal {
         id: PrincipalId::new("key:000000000000"),
         scopes: set(scopes),
         user_id: None,
+        names_user: false,
     }
 }
 

@@ -51,6 +51,7 @@ pub(super) fn build(
             cached.clone(),
             storage.agents,
             Arc::clone(&engines),
+            Arc::clone(&toolbox),
             AgentLimits {
                 sizes: settings.limits.sizes.clone(),
                 rates: Arc::clone(&state.rates.principals),

@@ -5,6 +5,7 @@ mod access;
 #[cfg(feature = "address-guard")]
 mod address_guard;
 mod agent_changes;
+mod agent_tools;
 mod agents;
 mod agents_by_id;
 mod api_server;
@@ -79,6 +80,7 @@ mod rule_tests;
 mod running_turns;
 mod scope_coverage;
 mod script;
+mod shown_tools;
 mod slow_clients;
 mod sockets;
 mod sse_client;

@@ -124,6 +124,10 @@ provoked! {
         let config = json!({"engine": "oracle"});
         api.writer().post("/api/agents", json!({"name": "Ada", "config": config})).await
     };
+    unknown_tool: UnknownTool = |api| {
+        let config = json!({"tools": [{"name": "oracle"}]});
+        api.writer().post("/api/agents", json!({"name": "Ada", "config": config})).await
+    };
 }
 
 /// Codes that need a faulty service: tested in `faulty_service` and `rate_limits`.

@@ -62,7 +62,7 @@ const callerOf = (url, admin) => {
     return { status: response.status, body: isJson ? JSON.parse(text) : text };
   };
   const newAgent = async (config = {}) => {
-    const draft = { name: "Ada", capabilities: ["calculator"], config: { engine: "llm", ...config } };
+    const draft = { name: "Ada", capabilities: ["calculator"], config: { engine: "llm", tools: [{ name: "calculator", visibility: "full" }], ...config } };
     const made = await call("POST", "/api/agents", draft);
     if (made.status !== 201) throw new Error(JSON.stringify(made.body));
     return made.body.id;

@@ -23,6 +23,9 @@ pub enum AgentError {
     /// The server has no engine of that name.
     #[error("unknown engine")]
     UnknownEngine(Vec<InputFault>),
+    /// The server has no tool of that name.
+    #[error("unknown tool")]
+    UnknownTool(Vec<InputFault>),
     /// The tenant has too many agents waiting to be checked; nothing was written.
     #[error("too many agents are waiting for validation")]
     Overloaded,
@@ -56,8 +59,10 @@ impl AgentError {
     /// Returns the same error for a body that is an agent's configuration: `/config/rules/0` of the
     /// agent is `/rules/0` of the body.
     pub(super) fn below_config(mut self) -> Self {
-        if let Self::Invalid(faults) | Self::InvalidRule(faults) | Self::UnknownEngine(faults) =
-            &mut self
+        if let Self::Invalid(faults)
+        | Self::InvalidRule(faults)
+        | Self::UnknownEngine(faults)
+        | Self::UnknownTool(faults) = &mut self
         {
             for fault in faults {
                 if let Some(inside) = fault.pointer.strip_prefix("/config") {

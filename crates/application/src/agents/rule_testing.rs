@@ -40,7 +40,7 @@ impl AgentService {
         command: RuleTestCommand,
     ) -> Result<RuleTest, AgentError> {
         let agent = self.tested_agent(caller, &command).await?;
-        let checked = self.check(caller, &agent, Some(&agent.config)).await;
+        let checked = self.check(caller, &agent, Some(&agent)).await;
         checked.map_err(AgentError::below_config)?;
         let turn_id = TurnId::new(self.ports.ids.next_id());
         let request = ModelRequest {

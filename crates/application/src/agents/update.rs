@@ -96,7 +96,7 @@ impl AgentService {
                 return Ok(Arc::unwrap_or_clone(current));
             };
             let changed = Arc::new(changed);
-            self.check(caller, &changed, Some(&current.config)).await?;
+            self.check(caller, &changed, Some(&current)).await?;
             // Later attempts add no bytes to the log: the earlier ones were not stored.
             if permit.is_none() {
                 self.take_log_bytes(caller, &changed).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
+use domain::{Audience, ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::TurnRepository;
 use tokio_util::sync::DropGuard;
 use writes::{CompletedTurn, Reply, TurnMessages};
@@ -22,6 +22,8 @@ pub struct AcceptedTurn {
     /// True if an earlier request with the same idempotency key started the turn.
     pub is_replayed: bool,
     source: Source,
+    /// For whom the tool calls are shown.
+    audience: Audience,
     /// Stops a turn that is not stored when it is dropped.
     guard: Option<DropGuard>,
 }
@@ -60,6 +62,7 @@ impl AcceptedTurn {
             turn_id: turn.attempt.turn_id,
             conversation_id: turn.target.conversation.id(),
             is_replayed: false,
+            audience: turn.attempt.audience(),
             source: Source::Inline(Box::new(turn)),
             guard: None,
         }
@@ -70,31 +73,44 @@ impl AcceptedTurn {
             turn_id: turn.attempt.turn_id,
             conversation_id: turn.target.conversation.id(),
             is_replayed: false,
+            audience: turn.attempt.audience(),
             source: Source::Started(Box::new(turn)),
             guard: None,
         }
     }
 
     /// Creates a turn that an earlier request started; `found` is the stored turn, if it was read.
-    pub(super) fn replayed(waiter: TurnWaiter, found: Option<Turn>) -> Self {
+    pub(super) fn replayed(waiter: TurnWaiter, found: Option<Turn>, audience: Audience) -> Self {
         Self {
             is_replayed: true,
-            ..Self::followed(waiter, found, None)
+            ..Self::followed(waiter, found, audience, None)
         }
     }
 
-    /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
-    pub(super) fn ephemeral(waiter: TurnWaiter, guard: DropGuard) -> Self {
-        Self::followed(waiter, None, Some(guard))
+    /// Returns the turn as it is shown to this audience.
+    #[must_use]
+    pub(super) fn shown_to(self, audience: Audience) -> Self {
+        Self { audience, ..self }
     }
 
-    fn followed(waiter: TurnWaiter, found: Option<Turn>, guard: Option<DropGuard>) -> Self {
+    /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
+    pub(super) fn ephemeral(waiter: TurnWaiter, audience: Audience, guard: DropGuard) -> Self {
+        Self::followed(waiter, None, audience, Some(guard))
+    }
+
+    fn followed(
+        waiter: TurnWaiter,
+        found: Option<Turn>,
+        audience: Audience,
+        guard: Option<DropGuard>,
+    ) -> Self {
         let subject = waiter.live.subject();
         Self {
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
             is_replayed: false,
             source: Source::Followed(waiter, found.map(Box::new)),
+            audience,
             guard,
         }
     }
@@ -108,14 +124,21 @@ impl AcceptedTurn {
         }
     }
 
+    /// Returns for whom the turn is shown.
+    pub(crate) const fn audience(&self) -> Audience {
+        self.audience
+    }
+
     /// Returns the turn as this request stored or read it; `None` if it must be read from the
     /// store.
     pub fn into_turn(self) -> Option<Turn> {
-        match self.source {
-            Source::Inline(turn) => Some(turn.into_turn()),
-            Source::Started(turn) => Some(turn.turn()),
-            Source::Followed(_, found) => found.map(|found| *found),
-        }
+        let mut turn = match self.source {
+            Source::Inline(turn) => turn.into_turn(),
+            Source::Started(turn) => turn.turn(),
+            Source::Followed(_, found) => *found?,
+        };
+        turn.show_to(self.audience);
+        Some(turn)
     }
 
     /// Waits for the complete reply.
@@ -144,7 +167,7 @@ impl AcceptedTurn {
             Source::Started(turn) => turn.waiter,
             Source::Followed(waiter, _) => waiter,
         };
-        TurnEventStream::new(waiter, self.guard)
+        TurnEventStream::new(waiter, self.audience, self.guard)
     }
 }
 

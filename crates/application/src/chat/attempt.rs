@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    ConversationContext, ConversationId, CredentialSource, IdempotencyEntry, IdempotencyKey,
-    MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
+    Audience, ConversationContext, ConversationId, CredentialSource, IdempotencyEntry,
+    IdempotencyKey, MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::ModelRequest;
 use writes::BeginTurn;
@@ -93,6 +93,12 @@ impl ChatAttempt {
         let newest = conversation.newest_message.as_ref()?;
         let is_repeated = newest.client_id.as_deref() == Some(sent);
         (is_repeated && self.command.supersedes_itself).then_some(newest.id)
+    }
+
+    /// Returns for whom the response to the message is made.
+    pub(super) fn audience(&self) -> Audience {
+        self.caller
+            .audience_of_chat(self.command.user_id.as_deref())
     }
 
     /// Returns the write that starts or queues the turn.

@@ -80,6 +80,7 @@ impl TurnRunner {
             agent_version: agent.version,
         };
         let tools = self.tools_of(&agent);
+        let audience = caller.audience_of_chat(chat.user_id.as_deref());
         let limits = agent.config.history.clone().unwrap_or_default();
         let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);
         let request = ModelRequest {
@@ -103,7 +104,8 @@ impl TurnRunner {
         let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
         let turn_context = Arc::clone(context);
         context.background.spawn_here(turn.run(turn_context));
-        Ok(AcceptedTurn::ephemeral(waiter, abandoned.drop_guard()))
+        let guard = abandoned.drop_guard();
+        Ok(AcceptedTurn::ephemeral(waiter, audience, guard))
     }
 }
 

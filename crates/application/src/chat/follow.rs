@@ -28,7 +28,7 @@ impl ChatContext {
                 let turn = found.turn.clone();
                 let live = self.live.get_or_register_found(tenant, found);
                 let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
-                AcceptedTurn::replayed(waiter, Some(turn))
+                AcceptedTurn::replayed(waiter, Some(turn), caller.audience())
             }))
     }
 
@@ -74,7 +74,11 @@ impl ChatContext {
             return Ok(None);
         }
         let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
-        Ok(Some(AcceptedTurn::replayed(waiter, found)))
+        Ok(Some(AcceptedTurn::replayed(
+            waiter,
+            found,
+            caller.audience(),
+        )))
     }
 
     fn may_be_followed(&self, found: &FoundTurn) -> bool {

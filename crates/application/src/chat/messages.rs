@@ -45,11 +45,17 @@ impl ChatService {
         let found = ports
             .conversations
             .find_message(tenant, conversation, message);
-        let Some(found) = found.await? else {
+        let Some(mut found) = found.await? else {
             return Ok(None);
         };
-        let is_visible = ports.may_refer_to(caller, &found.message).await?;
-        Ok(is_visible.then_some(found))
+        if !ports.may_refer_to(caller, &found.message).await? {
+            return Ok(None);
+        }
+        let audience = caller.audience();
+        for message in std::iter::once(&mut found.message).chain(&mut found.previous) {
+            message.show_to(audience);
+        }
+        Ok(Some(found))
     }
 
     /// Returns the turn of an edit that is sent again: that of a message that has this text, while

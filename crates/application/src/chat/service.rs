@@ -177,7 +177,9 @@ impl ChatPipeline {
                     attempt = Arc::new(attempt.after_deletion(turn));
                     AttemptState::Resolving(None)
                 }
-                AttemptState::Accepted(accepted) => return Ok(accepted),
+                AttemptState::Accepted(accepted) => {
+                    return Ok(accepted.shown_to(attempt.audience()));
+                }
             };
         }
     }

@@ -154,7 +154,10 @@ impl ConversationService {
             .conversations
             .messages(&caller.tenant, id, &query)
             .await?;
-        let page = found.value.ok_or(ConversationError::NotFound)?;
+        let mut page = found.value.ok_or(ConversationError::NotFound)?;
+        for message in &mut page.items {
+            message.show_to(caller.audience());
+        }
         let last = page.items.last().filter(|_| page.has_more);
         let next = last.map(|last| cursor::encode(&binding, &last.seq));
         Ok(AsOf {

@@ -19,12 +19,6 @@ use super::{
 };
 use crate::toolbox::ToolMetrics;
 
-/// The maximum number of responses with tool calls in a turn. After them the model must reply
-/// without tools.
-const MAX_TOOL_ROUNDS: usize = 8;
-/// The maximum number of tool calls in a turn.
-const MAX_TOOL_CALLS: usize = 16;
-
 /// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
 /// first of them. The text and the tool calls go to `sink`.
 pub(super) async fn run_agent_loop(
@@ -33,15 +27,16 @@ pub(super) async fn run_agent_loop(
     request: ModelRequest,
     sink: &impl ReplySink,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+    let max_rounds = request.agent.config.tool_rounds();
     let mut agent_loop = AgentLoop {
+        calls_left: request.agent.config.tool_calls(),
         request,
         sink,
         usage: None,
-        calls_left: MAX_TOOL_CALLS,
     };
     let mut permit = Some(permit);
-    for round in 0..=MAX_TOOL_ROUNDS {
-        let may_call = round < MAX_TOOL_ROUNDS && agent_loop.calls_left > 0;
+    for round in 0..=max_rounds {
+        let may_call = round < max_rounds && agent_loop.calls_left > 0;
         let permit = match permit.take() {
             Some(permit) => permit,
             None => enter(candidate)?,
@@ -98,16 +93,16 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         for requested in response.calls {
             let call = CheckedCall::new(requested, &self.request, self.calls_left > 0);
             self.calls_left = self.calls_left.saturating_sub(1);
-            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let begun = call.begun();
             let turn = self.request.turn_id;
-            let index = grow(self.sink, |reply| reply.begin_call(turn, name, arguments))?;
+            let index = grow(self.sink, |reply| reply.begin_call(turn, begun))?;
             calls.push((index, call, self.context(index)));
         }
         let metrics = ToolMetrics::of(&self.request);
-        let sink = self.sink;
+        let (sink, at_once) = (self.sink, self.request.agent.config.tool_calls());
         let mut results = stream::iter(calls)
             .map(async |(index, call, context)| (index, execute(index, call, &context, sink).await))
-            .buffered(MAX_TOOL_CALLS);
+            .buffered(at_once);
         let mut steps = Vec::new();
         while let Some((index, result)) = results.next().await {
             metrics.record(&result.name, result.status, result.took);

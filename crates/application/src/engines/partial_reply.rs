@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use domain::{
-    ToolCall, TurnId, UnknownMembers,
+    ToolCall, ToolVisibility, TurnId, UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
     tool_call::{is_nested_deeper, json_bytes},
 };
@@ -234,22 +234,18 @@ impl PartialReply {
 
     /// Adds a call that has started, and returns its index; `None` if it does not fit. Arguments
     /// always fit: those that are too deep or too large are omitted.
-    pub(crate) fn begin_call(
-        &mut self,
-        turn: TurnId,
-        name: String,
-        arguments: ToolArguments,
-    ) -> Option<usize> {
+    pub(crate) fn begin_call(&mut self, turn: TurnId, begun: BegunCall) -> Option<usize> {
         let index = self.calls.len();
-        self.push_event(index, false, name.len()).then(|| {
+        self.push_event(index, false, begun.name.len()).then(|| {
             let call = ToolCall {
                 id: format!("{turn}-{}", index + 1),
                 at: self.text.len(),
-                name,
-                arguments: self.keep_or_omit(Value::Object(arguments)),
+                name: begun.name,
+                arguments: self.keep_or_omit(Value::Object(begun.arguments)),
                 status: String::new(),
                 duration_ms: 0,
                 result: None,
+                visibility: begun.visibility,
                 unknown: UnknownMembers::default(),
             };
             self.calls.push(CallEntry {
@@ -332,6 +328,17 @@ pub struct ToolEvent {
     call: usize,
     /// True if this is the end of the call.
     pub has_ended: bool,
+}
+
+/// The start of a tool call.
+#[derive(Debug, Clone)]
+pub(crate) struct BegunCall {
+    /// The tool.
+    pub(crate) name: String,
+    /// The arguments.
+    pub(crate) arguments: ToolArguments,
+    /// What users see of the call, if it is configured.
+    pub(crate) visibility: Option<ToolVisibility>,
 }
 
 /// The end of a tool call.

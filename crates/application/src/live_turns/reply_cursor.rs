@@ -1,6 +1,8 @@
 //! The position of a reader in a reply.
 
-use domain::{ReplyDelta, ToolCalled, ToolReturned, TurnEvent};
+use domain::{
+    Audience, ReplyDelta, ToolCalled, ToolReturned, TurnEvent, tool_visibility::show_call,
+};
 use ports::ReplyPart;
 
 use super::{progress::Progress, registry::TurnSubject};
@@ -46,18 +48,28 @@ impl From<ReplyPiece> for TurnEvent {
 }
 
 impl ReplyCursor {
-    /// Returns the next piece: text up to the next tool event, then that event.
-    pub fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<ReplyPiece> {
-        Some(match self.advance(progress, usize::MAX)? {
-            Step::Text { from, text } => ReplyPiece::Delta(ReplyDelta {
-                turn_id: subject.turn_id,
-                conversation_id: subject.stored_conversation(),
-                from,
-                to: from + text.len(),
-                text: text.to_owned(),
-            }),
-            Step::Tool { event, .. } => piece(subject, &progress.reply, event),
-        })
+    /// Returns the next piece that an audience sees: text up to the next tool event, then that event.
+    pub fn next(
+        &mut self,
+        subject: &TurnSubject,
+        progress: &Progress,
+        audience: Audience,
+    ) -> Option<ReplyPiece> {
+        loop {
+            let piece = match self.advance(progress, usize::MAX)? {
+                Step::Text { from, text } => Some(ReplyPiece::Delta(ReplyDelta {
+                    turn_id: subject.turn_id,
+                    conversation_id: subject.stored_conversation(),
+                    from,
+                    to: from + text.len(),
+                    text: text.to_owned(),
+                })),
+                Step::Tool { event, .. } => piece(subject, &progress.reply, event, audience),
+            };
+            if piece.is_some() {
+                return piece;
+            }
+        }
     }
 
     /// Returns the next part for other nodes.
@@ -126,19 +138,18 @@ impl ReplyCursor {
     }
 }
 
-fn piece(subject: &TurnSubject, reply: &PartialReply, event: ToolEvent) -> ReplyPiece {
+/// Returns a tool event as an audience sees it; `None` if the call is not shown.
+fn piece(
+    subject: &TurnSubject,
+    reply: &PartialReply,
+    event: ToolEvent,
+    audience: Audience,
+) -> Option<ReplyPiece> {
     let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
-    let call = reply.call_of(event);
-    if event.has_ended {
-        let returned = ToolReturned::of(turn_id, conversation_id, call);
-        return ReplyPiece::ToolReturned(returned);
-    }
-    ReplyPiece::ToolCalled(ToolCalled {
-        turn_id,
-        conversation_id,
-        id: call.id.clone(),
-        at: call.at,
-        name: call.name.clone(),
-        arguments: call.arguments.as_object().cloned().unwrap_or_default(),
+    let call = &*show_call(reply.call_of(event), audience)?;
+    Some(if event.has_ended {
+        ReplyPiece::ToolReturned(ToolReturned::of(turn_id, conversation_id, call))
+    } else {
+        ReplyPiece::ToolCalled(ToolCalled::of(turn_id, conversation_id, call))
     })
 }

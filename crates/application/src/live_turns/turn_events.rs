@@ -1,6 +1,6 @@
 //! The events of one turn, as its caller receives them.
 
-use domain::{ChatReply, TurnEvent, TurnFailed, TurnPlace};
+use domain::{Audience, ChatReply, TurnEvent, TurnFailed, TurnPlace};
 use ports::RepositoryError;
 use tokio_util::sync::DropGuard;
 
@@ -14,6 +14,8 @@ use super::{
 pub struct TurnEventStream {
     turn: TurnWaiter,
     delivered: Delivered,
+    /// For whom the tool calls are shown.
+    audience: Audience,
     /// Stops a turn that is not stored.
     _guard: Option<DropGuard>,
     /// Makes the node that runs the turn send its reply.
@@ -30,12 +32,13 @@ struct Delivered {
 }
 
 impl TurnEventStream {
-    pub(crate) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
+    pub(crate) fn new(turn: TurnWaiter, audience: Audience, guard: Option<DropGuard>) -> Self {
         turn.follow_reply();
         Self {
             _followed: turn.live.follow_if_remote(),
             turn,
             delivered: Delivered::default(),
+            audience,
             _guard: guard,
         }
     }
@@ -83,7 +86,7 @@ impl TurnEventStream {
             delivered.started = true;
             return Some(TurnEvent::Started(started));
         }
-        if let Some(piece) = delivered.reply.next(subject, &progress) {
+        if let Some(piece) = delivered.reply.next(subject, &progress, self.audience) {
             return Some(piece.into());
         }
         let outcome = progress.outcome.as_ref()?;

@@ -60,5 +60,6 @@ pub fn visibility(principal: &Principal) -> EventVisibility {
         conversations: principal.scopes.contains(Scope::ConversationsRead),
         principal: principal.id.clone(),
         user_id: principal.confined_to().map(ToOwned::to_owned),
+        audience: principal.audience(),
     }
 }

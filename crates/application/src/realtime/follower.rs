@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::Seq;
+use domain::{Audience, Seq};
 use ports::RepositoryError;
 use tokio::sync::watch;
 
@@ -52,6 +52,11 @@ impl Follower {
     /// Returns the position from which the follower continues.
     pub fn position(&self) -> Seq {
         self.since
+    }
+
+    /// Returns for whom the events are shown.
+    pub const fn audience(&self) -> Audience {
+        self.filter.visibility.audience
     }
 
     /// Returns the highest position that both the follower and this process's tail have reached.

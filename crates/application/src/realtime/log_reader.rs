@@ -100,9 +100,16 @@ impl LogReader {
     pub async fn page(
         &self,
         tenant: &TenantId,
-        query: EventQuery,
+        filter: &EventFilter,
+        since: Seq,
+        size: PageSize,
     ) -> Result<EventPage, RepositoryError> {
-        self.pages.read(tenant, query).await
+        let query = filter.query(since, size);
+        let mut page: EventPage = self.pages.read(tenant, query).await?;
+        for logged in &mut page.events {
+            logged.event.data.show_to(filter.visibility.audience);
+        }
+        Ok(page)
     }
 
     /// Follows a tenant's log from `since`, or from its head.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{Event, EventData, EventType, Seq};
+use domain::{Audience, Event, EventData, EventType, Seq};
 use ports::LoggedEvent;
 
 /// An event that is serialized once for all its readers.
@@ -11,18 +11,33 @@ pub struct SerializedEvent {
     /// The event, for filters.
     pub logged: LoggedEvent,
     /// The envelope that clients receive: one line of JSON.
-    pub json: Arc<str>,
+    json: Arc<str>,
+    /// The same for users, if they see less.
+    user_json: Option<Arc<str>>,
 }
 
 impl From<LoggedEvent> for SerializedEvent {
     fn from(logged: LoggedEvent) -> Self {
-        // Every event can be serialized as JSON.
-        let json = serde_json::to_string(&logged.event).unwrap_or_default();
         Self {
+            json: json(&logged.event),
+            user_json: user_json(&logged.event),
             logged,
-            json: json.into(),
         }
     }
+}
+
+fn json(event: &Event) -> Arc<str> {
+    // Every event can be serialized as JSON.
+    serde_json::to_string(event).unwrap_or_default().into()
+}
+
+fn user_json(event: &Event) -> Option<Arc<str>> {
+    // Most events have no tool calls, and are not copied.
+    if !event.data.has_tool_calls() {
+        return None;
+    }
+    let mut shown = event.clone();
+    shown.data.show_to(Audience::User).then(|| json(&shown))
 }
 
 impl SerializedEvent {
@@ -31,10 +46,19 @@ impl SerializedEvent {
         self.logged.event.seq
     }
 
+    /// Returns the envelope for an audience.
+    pub fn json(&self, audience: Audience) -> &Arc<str> {
+        match (audience, &self.user_json) {
+            (Audience::User, Some(json)) => json,
+            (Audience::User, None) | (Audience::Staff, _) => &self.json,
+        }
+    }
+
     /// Returns the approximate size in bytes. The text is counted twice: in the JSON and in the
     /// event.
     pub(super) fn weight(&self) -> usize {
-        size_of::<Self>() + 2 * self.json.len()
+        let user_json = self.user_json.as_ref().map_or(0, |json| json.len());
+        size_of::<Self>() + 2 * self.json.len() + user_json
     }
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains

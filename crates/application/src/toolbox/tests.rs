@@ -79,6 +79,128 @@ fn the_name_of_a_server_selects_all_its_tools_once() {
     assert_has(&["files", "files/read", "calculator"], &all);
 }
 
+fn agent_with(capabilities: &[&str], entries: &[&str]) -> Agent {
+    let mut agent = fixture::agent(1);
+    agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
+    let entries = entries.iter().map(|name| json!({"name": name}));
+    agent.config.tools = Some(serde_json::from_value(entries.collect()).unwrap());
+    agent
+}
+
+#[test]
+fn entries_select_tools_beside_capabilities() {
+    let has = |capabilities: &[&str], entries: &[&str], tools: &[&str]| {
+        let selected = toolbox().of(&agent_with(capabilities, entries)).tools;
+        let names: Vec<_> = selected.iter().map(|it| &*it.definition.name).collect();
+        assert_eq!(names, tools);
+    };
+    has(&["time"], &["files/read", "time"], &["files/read", "time"]);
+    has(
+        &[],
+        &["files/*"],
+        &["files/read", "files/write", "files/x/y"],
+    );
+    has(&[], &["files/x/*", "fil/*", "*"], &[]);
+}
+
+/// A connected server.
+struct Server(&'static str, &'static [&'static str]);
+
+#[async_trait]
+impl ToolProvider for Server {
+    fn provided(&self) -> ProvidedTools {
+        let server = info(self.0, CapabilityKind::Server, true);
+        let tools = self.1.iter();
+        let tools = tools.map(|name| info(name, CapabilityKind::Tool, true));
+        ProvidedTools {
+            capabilities: std::iter::once(server).chain(tools).collect(),
+            tools: self.1.iter().map(|name| definition(name)).collect(),
+        }
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        _: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
+        Ok(name.to_owned())
+    }
+}
+
+#[test]
+fn tools_that_a_connected_server_does_not_offer_are_unavailable() {
+    let toolbox = Toolbox::new(vec![
+        Arc::new(Server("shop", &["shop/find"])),
+        Arc::new(Server("empty", &[])),
+    ]);
+    let agent = agent_with(&["shop/fnd", "shop", "empty", "orders", "crm/find"], &[]);
+    let selected = toolbox.of(&agent);
+    assert_eq!(selected.tools.len(), 1);
+    assert_eq!(selected.unavailable, ["empty", "shop/fnd"]);
+}
+
+/// A server with more tools than a request may contain.
+struct LargeServer;
+
+#[async_trait]
+impl ToolProvider for LargeServer {
+    fn provided(&self) -> ProvidedTools {
+        let names = (0..=MAX_TOOLS).map(|number| format!("large/{number:03}"));
+        let tools: Vec<_> = names.map(|name| definition(&name)).collect();
+        let capabilities = tools
+            .iter()
+            .map(|tool| info(&tool.name, CapabilityKind::Tool, true));
+        ProvidedTools {
+            capabilities: capabilities.collect(),
+            tools,
+        }
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        _: &ToolArguments,
+        _: &ToolContext,
+    ) -> Result<String, ToolError> {
+        Ok(name.to_owned())
+    }
+}
+
+#[test]
+fn tools_beyond_the_maximum_are_unavailable() {
+    let toolbox = Toolbox::new(vec![Arc::new(LargeServer)]);
+    let selected = toolbox.of(&agent_with(&["large"], &[]));
+    assert_eq!(selected.tools.len(), MAX_TOOLS);
+    assert_eq!(selected.unavailable, ["large/128"]);
+}
+
+#[test]
+fn unknown_names_are_judged_once() {
+    let toolbox = Toolbox::new(vec![
+        Arc::new(Provider(&["time"])),
+        Arc::new(Server("shop", &["shop/find"])),
+        Arc::new(UnavailableServer("mail", &[])),
+    ]);
+    let names = ["time", "shop/find", "shop/*", "mail/*", "mail/send"];
+    let known = agent_with(&["shop", "mail/send", "free/text", "shop/find"], &names);
+    assert_eq!(toolbox.unknown_names(&known, None), []);
+    let wrong = agent_with(
+        &["shop/fnd", "time"],
+        &["time", "shop/fnd", "shop", "crm/*", "tme", "crm/find"],
+    );
+    let pointers = |before| -> Vec<_> {
+        let faults = toolbox.unknown_names(&wrong, before).into_iter();
+        faults.map(|fault| fault.pointer).collect()
+    };
+    let mut expected = vec!["/capabilities/0".to_owned()];
+    expected.extend((1..=5).map(|index| format!("/config/tools/{index}/name")));
+    assert_eq!(pointers(None), expected);
+    assert_eq!(pointers(Some(&wrong)), [""; 0]);
+    let before = agent_with(&["shop/fnd"], &["shop/fnd", "shop", "crm/*", "tme"]);
+    assert_eq!(pointers(Some(&before)), ["/config/tools/5/name"]);
+}
+
 /// An unavailable server whose tools are known.
 struct UnavailableServer(&'static str, &'static [&'static str]);
 

@@ -21,6 +21,7 @@ fn caller(id: &str) -> Principal {
         id: PrincipalId::new(id),
         scopes: Scopes::all(),
         user_id: None,
+        names_user: false,
     }
 }
 

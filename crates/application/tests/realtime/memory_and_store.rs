@@ -137,6 +137,7 @@ fn everything() -> EventFilter {
             conversations: true,
             principal: fixture::principal(),
             user_id: None,
+            audience: domain::Audience::Staff,
         },
     }
 }
@@ -160,6 +161,7 @@ fn views() -> Vec<EventVisibility> {
                     conversations,
                     principal: principal.clone(),
                     user_id: user.map(ToOwned::to_owned),
+                    audience: domain::Audience::Staff,
                 });
             }
         }

@@ -16,6 +16,7 @@ fn reader() -> Principal {
         id: PrincipalId::new("reader"),
         scopes: Scopes::all(),
         user_id: None,
+        names_user: false,
     }
 }
 

@@ -144,6 +144,7 @@ pub(crate) fn caller() -> Principal {
         id: fixture::principal(),
         scopes: Scopes::all(),
         user_id: None,
+        names_user: false,
     }
 }
 

@@ -6,14 +6,9 @@ use std::{
 };
 
 use access::AuthContext;
-use actix_web::{
-    FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header::HeaderName, web::Data,
-};
+use actix_web::{FromRequest, HttpMessage as _, HttpRequest, dev::Payload, web::Data};
 use domain::{ProblemCode, Sizes};
-use kit::{problem::ApiError, state::HttpState};
-
-/// The header in which API keys and OAuth clients name the user.
-pub const X_USER_ID: HeaderName = HeaderName::from_static("x-user-id");
+use kit::{auth::X_USER_ID, problem::ApiError, state::HttpState};
 
 /// The user of a request: that of the credential or, for API keys and OAuth clients, that of the
 /// header `X-User-Id`.

@@ -14,7 +14,7 @@ mod resend;
 
 use kit::operations::Protocol;
 
-pub use end_user::{EndUser, X_USER_ID};
+pub use end_user::EndUser;
 
 /// The protocols.
 pub const PROTOCOLS: &[Protocol] = &[ai_sdk::PROTOCOL, openai::PROTOCOL, ag_ui::PROTOCOL];

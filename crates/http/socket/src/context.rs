@@ -28,6 +28,8 @@ pub(super) struct Context {
     pub(super) connection_id: String,
     /// The origin of the page that opened the socket, if any.
     pub(super) page: Option<String>,
+    /// True if the upgrade names a user.
+    names_user: bool,
     /// The order of commands.
     pub(super) order: CommandOrder,
     /// The authenticated caller; `None` before `connect` if the upgrade carried no credential.
@@ -68,6 +70,7 @@ impl Context {
         services: SealedServices,
         connection_id: String,
         page: Option<String>,
+        names_user: bool,
     ) -> Self {
         Self {
             state,
@@ -75,6 +78,7 @@ impl Context {
             services,
             connection_id,
             page,
+            names_user,
             order: CommandOrder::default(),
             caller: RefCell::new(None),
         }
@@ -83,6 +87,13 @@ impl Context {
     /// Returns the caller, once authenticated.
     pub(super) fn caller(&self) -> Option<Caller> {
         self.caller.borrow().clone()
+    }
+
+    /// Returns whether the socket shows what a user sees that it names.
+    pub(super) fn names_user(&self) -> bool {
+        let caller = self.caller.borrow();
+        let is_named = |caller: &Caller| caller.principal().names_user;
+        self.names_user || caller.as_ref().is_some_and(is_named)
     }
 
     /// Sets the caller.

@@ -8,7 +8,7 @@ use std::{
 use application::live_turns::{
     Interest, LiveTurn, Progress, RemoteTurnInbox, ReplyCursor, ReplyPiece, TurnSubject,
 };
-use domain::TurnId;
+use domain::{Audience, TurnId};
 use tokio::sync::Notify;
 
 use super::{
@@ -141,14 +141,18 @@ impl LiveReplies {
         self.wake.notify_one();
     }
 
-    /// Sends the new live data of each reply, as far as the queue has room.
-    pub(super) fn send(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
+    /// Sends the new live data of each reply as an audience sees it, as far as the queue has room.
+    pub(super) fn send(
+        &mut self,
+        send_queue: &SendQueue,
+        audience: Audience,
+    ) -> Result<(), SendQueueFull> {
         let mut outcome = Ok(());
         self.followed.retain_mut(|it| {
             if outcome.is_err() {
                 return false;
             }
-            let sent = it.send(send_queue);
+            let sent = it.send(send_queue, audience);
             let may_continue = matches!(sent, Ok(true));
             outcome = sent.map(|_| ());
             may_continue
@@ -171,7 +175,7 @@ fn remember(turns: &mut VecDeque<TurnId>, turn: TurnId) {
 impl FollowedReply {
     /// Sends the new live data, and returns whether more may follow. Sends nothing while the queue
     /// is congested; once it is drained, all new text is sent as one piece.
-    fn send(&mut self, send_queue: &SendQueue) -> Result<bool, SendQueueFull> {
+    fn send(&mut self, send_queue: &SendQueue, audience: Audience) -> Result<bool, SendQueueFull> {
         let Some(turn) = self.turn.upgrade() else {
             return Ok(false);
         };
@@ -186,7 +190,7 @@ impl FollowedReply {
                 if (is_large || send_queue.is_congested()) && !send_queue.request_empty() {
                     return Ok(!has_ended);
                 }
-                self.next(turn.subject(), &progress)
+                self.next(turn.subject(), &progress, audience)
             };
             let Some(event) = event else {
                 return Ok(!has_ended);
@@ -196,7 +200,12 @@ impl FollowedReply {
     }
 
     /// The next live event.
-    fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<LiveEvent> {
+    fn next(
+        &mut self,
+        subject: &TurnSubject,
+        progress: &Progress,
+        audience: Audience,
+    ) -> Option<LiveEvent> {
         // A fallback engine may have restarted the reply.
         if std::mem::take(&mut self.needs_snapshot) || self.sent.is_ahead_of(progress) {
             let text = self.sent.catch_up(progress);
@@ -207,7 +216,7 @@ impl FollowedReply {
                 text: text.to_owned(),
             });
         }
-        Some(match self.sent.next(subject, progress)? {
+        Some(match self.sent.next(subject, progress, audience)? {
             ReplyPiece::Delta(delta) => LiveEvent::ReplyDelta(delta),
             ReplyPiece::ToolCalled(call) => LiveEvent::ToolCalled(call),
             ReplyPiece::ToolReturned(call) => LiveEvent::ToolReturned(call),

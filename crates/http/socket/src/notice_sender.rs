@@ -1,7 +1,7 @@
 //! Sends the notices of subscriptions as frames.
 
 use application::realtime::SerializedEvent;
-use domain::EventType;
+use domain::{Audience, EventType};
 use kit::auth::{Authorized, EventsRead};
 
 use super::{
@@ -16,6 +16,8 @@ pub(super) struct NoticeSender<'a> {
     send_queue: &'a SendQueue,
     services: &'a Authorized<EventsRead>,
     live_replies: &'a mut LiveReplies,
+    /// For whom the events are shown.
+    audience: Audience,
     /// The channels whose replay has ended.
     pub(super) caught_up: Vec<Channel>,
 }
@@ -25,11 +27,13 @@ impl<'a> NoticeSender<'a> {
         send_queue: &'a SendQueue,
         services: &'a Authorized<EventsRead>,
         live_replies: &'a mut LiveReplies,
+        audience: Audience,
     ) -> Self {
         Self {
             send_queue,
             services,
             live_replies,
+            audience,
             caught_up: Vec::new(),
         }
     }
@@ -37,7 +41,7 @@ impl<'a> NoticeSender<'a> {
     pub(super) fn send(&mut self, notice: &Notice<'_>) -> Result<(), SendQueueFull> {
         let frame = match *notice {
             Notice::Event(channels, event) => {
-                let frame = event_frame(channels.iter().copied(), &event.json);
+                let frame = event_frame(channels.iter().copied(), event.json(self.audience));
                 self.send_queue.push(frame)?;
                 self.track_turn(event);
                 return Ok(());

@@ -163,7 +163,9 @@ impl Subscriber {
         page: Page,
         send_queue: &SendQueue,
     ) -> Result<(), SendQueueFull> {
-        let mut sender = NoticeSender::new(send_queue, &self.services, &mut self.live_replies);
+        let audience = self.visibility.audience;
+        let (services, replies) = (&self.services, &mut self.live_replies);
+        let mut sender = NoticeSender::new(send_queue, services, replies, audience);
         self.subscriptions
             .accept_page(request, page, &mut |notice| sender.send(&notice))?;
         let caught_up = sender.caught_up;
@@ -196,7 +198,9 @@ impl Subscriber {
 
     /// Sends new events as far as the queue has room, and starts to read the next page of a replay.
     pub(super) fn send_events(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
-        let mut sender = NoticeSender::new(send_queue, &self.services, &mut self.live_replies);
+        let audience = self.visibility.audience;
+        let (services, replies) = (&self.services, &mut self.live_replies);
+        let mut sender = NoticeSender::new(send_queue, services, replies, audience);
         let mut send = |notice: Notice<'_>| sender.send(&notice);
         let has_room = || send_queue.request_room();
         self.subscriptions.send_replayed(has_room, &mut send)?;
@@ -205,7 +209,7 @@ impl Subscriber {
         let caught_up = sender.caught_up;
         self.join(&caught_up, false, send_queue)?;
         if self.join_remote() {
-            self.live_replies.send(send_queue)?;
+            self.live_replies.send(send_queue, audience)?;
         }
         self.subscriptions.start_awaited(self.tail.position());
         if self.page_read.is_none()

@@ -10,7 +10,8 @@ use actix_web::{
 use domain::ProblemCode;
 use kit::{
     auth::{
-        Authorized, EventsRead, SealedServices, check_socket_request, is_upgrade, unauthenticated,
+        Authorized, EventsRead, SealedServices, X_USER_ID, check_socket_request, is_upgrade,
+        unauthenticated,
     },
     problem::ApiError,
     state::HttpState,
@@ -64,7 +65,8 @@ pub async fn open_socket(
         None => None,
     };
     let id = state.ids.next_id().to_string();
-    let context = Context::new(state, regions, services, id, page);
+    let names_user = request.headers().contains_key(X_USER_ID);
+    let context = Context::new(state, regions, services, id, page, names_user);
     let limits = (**timeouts, context.state.closing.clone());
     let is_admitted = admitted.is_some();
     let (response, connection) = Connection::open(&request, payload, limits, is_admitted).await?;

@@ -74,6 +74,7 @@ impl Backend {
                 tenant: issuer.tenant.clone(),
                 scopes: issuer.scopes.clone(),
                 user_id: None,
+                names_user: false,
             },
             credential: Some(id.clone()),
             source: Arc::new(match issuer.kind {

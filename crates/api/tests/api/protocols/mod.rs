@@ -1,7 +1,7 @@
 //! The protocols of other products' clients.
 
 mod ag_ui;
-mod ai_sdk;
+pub(crate) mod ai_sdk;
 mod openai;
 mod pages;
 mod preflights;

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use domain::{ToolCall, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
+use domain::{
+    ToolCall, ToolEntry, ToolVisibility, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper,
+};
 use ports::{AgentTool, ModelRequest, RequestedCall, ToolArguments, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::large_integers::has_large_integer;
-use crate::toolbox::function_names;
+use crate::{engines::partial_reply::BegunCall, toolbox::function_names};
 
-/// The time limit of a call, unless the tool has its own.
+/// The time limit of a call, unless the agent or the tool has its own.
 const MAX_CALL_TIME: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of a tool's result that are sent to the model.
 const MAX_RESULT_BYTES: usize = 64 * 1024;
@@ -43,6 +45,10 @@ pub(super) struct CheckedCall {
     function: String,
     /// The arguments as JSON text of an object.
     arguments_text: String,
+    /// What users see of the call, if it is configured.
+    visibility: Option<ToolVisibility>,
+    /// The time limit that the agent has for the tool.
+    timeout: Option<Duration>,
     outcome: Result<AgentTool, Failure>,
 }
 
@@ -84,9 +90,16 @@ impl CheckedCall {
             (Some(tool), None) => Ok(tool.clone()),
         };
         let name = offered.map(|tool| tool.definition.name.as_str());
-        let name = name.or(unavailable).map(str::to_owned);
+        let name = name.or(unavailable);
+        let config = &request.agent.config;
+        let entry = name.and_then(|name| config.tool_entry(name));
         Self {
-            name: name.unwrap_or_else(|| printable_name(&requested.function)),
+            visibility: match name {
+                Some(_) => entry.and_then(|entry| entry.visibility),
+                None => config.visibility_of_unknown_tools(),
+            },
+            timeout: entry.and_then(ToolEntry::timeout),
+            name: name.map_or_else(|| printable_name(&requested.function), str::to_owned),
             arguments,
             function: match offered {
                 Some(tool) => tool.function.clone(),
@@ -97,11 +110,20 @@ impl CheckedCall {
         }
     }
 
+    /// Returns what is reported of the call before it is executed.
+    pub(super) fn begun(&self) -> BegunCall {
+        BegunCall {
+            name: self.name.clone(),
+            arguments: self.arguments.clone(),
+            visibility: self.visibility,
+        }
+    }
+
     /// Executes the call, unless its check has failed, within the tool's time limit.
     pub(super) async fn execute(self, context: &ToolContext) -> CallResult {
         let began = Instant::now();
         let outcome = match self.outcome {
-            Ok(tool) => run(&tool, &self.arguments, context).await,
+            Ok(tool) => run(&tool, &self.arguments, self.timeout, context).await,
             Err(failure) => Err(failure),
         };
         let (status, member, text) = match outcome {
@@ -213,9 +235,11 @@ fn replace_nul(value: Value) -> Value {
 async fn run(
     tool: &AgentTool,
     arguments: &ToolArguments,
+    timeout_of_agent: Option<Duration>,
     context: &ToolContext,
 ) -> Result<String, Failure> {
-    let time = tool.provider.call_timeout().unwrap_or(MAX_CALL_TIME);
+    let time = timeout_of_agent.or_else(|| tool.provider.call_timeout());
+    let time = time.unwrap_or(MAX_CALL_TIME);
     let Ok(called) = timeout(time, tool.call(arguments, context)).await else {
         return Err(Failure::new("timed_out", "the tool took too long"));
     };

@@ -19,8 +19,12 @@ fn push(reply: &mut PartialReply, step: &Step<'_>) -> bool {
     match *step {
         Called(name, arguments) => {
             let arguments = arguments.as_object().expect("an object").clone();
-            let begun = reply.begin_call(turn(), name.to_owned(), arguments);
-            begun.is_some()
+            let begun = BegunCall {
+                name: name.to_owned(),
+                arguments,
+                visibility: None,
+            };
+            reply.begin_call(turn(), begun).is_some()
         }
         Ended(index, status) => {
             let end = CallEnd {

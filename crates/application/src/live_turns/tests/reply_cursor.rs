@@ -1,19 +1,26 @@
 use std::time::Duration;
 
-use serde_json::Map;
+use domain::{Audience, ToolVisibility};
+use serde_json::{Map, Value};
 
 use super::fixture::subject;
 use crate::{
-    engines::CallEnd,
+    engines::{BegunCall, CallEnd},
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
 fn called(progress: &mut Progress) -> usize {
+    called_with(progress, None)
+}
+
+fn called_with(progress: &mut Progress, visibility: Option<ToolVisibility>) -> usize {
     let turn = subject().turn_id;
-    let begun = progress
-        .reply
-        .begin_call(turn, "time".to_owned(), Map::new());
-    begun.unwrap()
+    let begun = BegunCall {
+        name: "time".to_owned(),
+        arguments: Map::from_iter([("zone".to_owned(), Value::from("UTC"))]),
+        visibility,
+    };
+    progress.reply.begin_call(turn, begun).unwrap()
 }
 
 fn returned(progress: &mut Progress, call: usize) {
@@ -26,9 +33,13 @@ fn returned(progress: &mut Progress, call: usize) {
     assert!(progress.reply.end_call(call));
 }
 
+fn pieces(cursor: &mut ReplyCursor, progress: &Progress, audience: Audience) -> Vec<ReplyPiece> {
+    std::iter::from_fn(|| cursor.next(&subject(), progress, audience)).collect()
+}
+
 /// Returns a short description of each remaining piece.
 fn all(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<String> {
-    let pieces = std::iter::from_fn(|| cursor.next(&subject(), progress));
+    let pieces = pieces(cursor, progress, Audience::Staff).into_iter();
     let short = pieces.map(|piece| match piece {
         ReplyPiece::Delta(delta) => format!("{}..{} {}", delta.from, delta.to, delta.text),
         ReplyPiece::ToolCalled(call) => format!("called {}", call.name),
@@ -79,4 +90,38 @@ fn withheld_text_is_not_returned() {
     assert_eq!(all(&mut cursor, &progress), ["0..3 One"]);
     progress.release();
     assert_eq!(all(&mut cursor, &progress), ["3..7  two", "called time"]);
+}
+
+#[test]
+fn users_receive_what_is_shown_to_them() {
+    let visibilities = [
+        Some(ToolVisibility::Hidden),
+        None,
+        Some(ToolVisibility::Full),
+    ];
+    let mut progress = Progress::default();
+    for visibility in visibilities {
+        let call = called_with(&mut progress, visibility);
+        progress.reply.text.push('.');
+        returned(&mut progress, call);
+    }
+    let received = |audience| {
+        let mut cursor = ReplyCursor::default();
+        let received = pieces(&mut cursor, &progress, audience);
+        assert!(cursor.is_at_end_of(&progress));
+        let short = received.into_iter().map(|piece| match piece {
+            ReplyPiece::Delta(delta) => delta.text,
+            ReplyPiece::ToolCalled(call) => format!("called {}", call.arguments.is_some()),
+            ReplyPiece::ToolReturned(call) => format!("returned {}", call.result.is_some()),
+        });
+        short.collect::<Vec<_>>()
+    };
+    let whole = ["called true", ".", "returned true"];
+    assert_eq!(received(Audience::Staff), [whole, whole, whole].concat());
+    let reduced = ["called false", ".", "returned false"];
+    let hidden = ["."];
+    assert_eq!(
+        received(Audience::User),
+        [&hidden[..], &reduced, &whole].concat()
+    );
 }

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
-use domain::{ToolCall, TurnId};
+use domain::{Audience, ToolCall, TurnId};
 use ports::ReplyPart;
 use proptest::prelude::*;
 use serde_json::Map;
 
 use super::fixture::subject;
 use crate::{
-    engines::{CallEnd, OpenCallStatus},
+    engines::{BegunCall, CallEnd, OpenCallStatus},
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
@@ -31,9 +31,14 @@ fn apply(progress: &mut Progress, turn: TurnId, step: Step) {
     let reply = &mut progress.reply;
     let applied = match step {
         Step::Text(text) => reply.push_text(&text),
-        Step::Called => reply
-            .begin_call(turn, "time".to_owned(), Map::new())
-            .is_some(),
+        Step::Called => {
+            let begun = BegunCall {
+                name: "time".to_owned(),
+                arguments: Map::new(),
+                visibility: None,
+            };
+            reply.begin_call(turn, begun).is_some()
+        }
         Step::Returned => {
             let Some(call) = first_open_call(progress) else {
                 return;
@@ -62,7 +67,7 @@ fn parts(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<ReplyPart> {
 /// The text of the remaining pieces, and the ids of their tool events.
 fn read(cursor: &mut ReplyCursor, progress: &Progress) -> (String, Vec<(String, bool)>) {
     let (mut text, mut tools) = (String::new(), Vec::new());
-    while let Some(piece) = cursor.next(&subject(), progress) {
+    while let Some(piece) = cursor.next(&subject(), progress, Audience::Staff) {
         match piece {
             ReplyPiece::Delta(delta) => text.push_str(&delta.text),
             ReplyPiece::ToolCalled(call) => tools.push((call.id, false)),

@@ -47,7 +47,8 @@ fn outcomes() -> impl Strategy<Value = TurnOutcome> {
 /// Returns all events of a turn, as a reader receives them.
 async fn follow(live: Arc<LiveTurn>) -> Vec<TurnEvent> {
     let turns = StoredTurn::new(Some(TurnStatus::InProgress));
-    let mut events = TurnEventStream::new(TurnWaiter::new(live, turns), None);
+    let mut events =
+        TurnEventStream::new(TurnWaiter::new(live, turns), domain::Audience::Staff, None);
     let mut received = Vec::new();
     while let Some(event) = events.next().await {
         received.push(event.expect("the store is not read"));

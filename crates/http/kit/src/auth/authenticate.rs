@@ -1,11 +1,13 @@
 //! Authenticates requests: from the headers to the principal.
 
-use access::{AccessError, PresentedCredential};
+use std::sync::Arc;
+
+use access::{AccessError, AuthContext, PresentedCredential};
 use actix_web::{
     Error, HttpMessage,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{self, HeaderMap},
+    http::header::{self, HeaderMap, HeaderName},
     middleware::Next,
     web::{Data, Query},
 };
@@ -18,6 +20,9 @@ use super::{
 use crate::{layers::reject, problem::ApiError, request::routed_path, state::HttpState};
 
 const X_API_KEY: &str = "x-api-key";
+
+/// The header in which API keys and OAuth clients name the user.
+pub const X_USER_ID: HeaderName = HeaderName::from_static("x-user-id");
 
 /// The credential that a request contains.
 enum RequestCredential<'a> {
@@ -33,8 +38,24 @@ pub async fn authenticate(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     match authenticate_request(&request).await {
-        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Ok(()) => {
+            note_named_user(&request);
+            Ok(next.call(request).await?.map_into_boxed_body())
+        }
         Err(error) => Ok(reject(request, error)),
+    }
+}
+
+/// Makes the response to a request that names a user show what that user sees.
+fn note_named_user(request: &ServiceRequest) {
+    if !request.headers().contains_key(X_USER_ID) {
+        return;
+    }
+    let mut extensions = request.extensions_mut();
+    let known = extensions.get::<Arc<AuthContext>>();
+    let naming = known.map(AuthContext::naming_user);
+    if let Some(naming) = naming {
+        extensions.insert(naming);
     }
 }
 

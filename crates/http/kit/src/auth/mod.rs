@@ -17,7 +17,7 @@ mod socket_handshake;
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
 pub use address_guard::AddressGuard;
-pub use authenticate::{authenticate, with_challenge};
+pub use authenticate::{X_USER_ID, authenticate, with_challenge};
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,

@@ -93,6 +93,7 @@ mod tests {
                 id: PrincipalId::new("ada"),
                 scopes: Scopes::all(),
                 user_id: None,
+                names_user: false,
             },
             credential: None,
             source: Arc::new(CredentialSource::ExternalToken),

@@ -135,6 +135,7 @@ impl From<AgentError> for ApiError {
                               language models with `LLM__BASE_URL`.";
                 Self::faults(ProblemCode::UnknownEngine, faults).with_detail(detail)
             }
+            AgentError::UnknownTool(faults) => Self::faults(ProblemCode::UnknownTool, faults),
             AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
             AgentError::Failed(problem) => problem.into(),
             AgentError::TooManyLogBytes(exceeded) => exceeded.into(),

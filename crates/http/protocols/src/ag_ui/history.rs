@@ -61,7 +61,8 @@ fn call_parts(call: &ToolCall) -> [Value; 2] {
     let content = result_content(call.result.as_deref(), &call.status);
     let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
     let is_ok = call.status == ToolCall::OK;
-    let arguments = call.arguments.to_string();
+    let input = shown_arguments(call);
+    let arguments = input.to_string();
     let state = if is_ok { "complete" } else { "error" };
     let mut result = json!({
         "type": "tool-result", "toolCallId": call.id, "content": content, "state": state,
@@ -71,9 +72,17 @@ fn call_parts(call: &ToolCall) -> [Value; 2] {
     }
     let call = json!({
         "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
-        "input": call.arguments, "state": state, "output": output,
+        "input": input, "state": state, "output": output,
     });
     [call, result]
+}
+
+/// Returns the arguments of a call, in the form of arguments also if they are not shown.
+fn shown_arguments(call: &ToolCall) -> Value {
+    if call.arguments.is_null() {
+        return ToolCall::omitted_arguments();
+    }
+    call.arguments.clone()
 }
 
 /// Returns the messages in the form of the event `MESSAGES_SNAPSHOT`.
@@ -105,7 +114,7 @@ fn agui_message(message: &Message) -> Vec<Value> {
 }
 
 fn tool_call(call: &ToolCall) -> Value {
-    let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+    let function = json!({ "name": call.name, "arguments": shown_arguments(call).to_string() });
     json!({ "id": call.id, "type": "function", "function": function })
 }
 

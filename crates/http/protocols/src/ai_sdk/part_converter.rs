@@ -116,7 +116,7 @@ impl PartConverter {
         send(Part::ToolInputAvailable {
             tool_call_id: call.id,
             tool_name: call.name,
-            input: call.arguments,
+            input: call.arguments.unwrap_or_default(),
             dynamic: true,
             provider_executed: true,
         });

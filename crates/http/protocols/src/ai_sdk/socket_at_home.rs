@@ -10,7 +10,7 @@ use http::{
     request::Builder,
 };
 use http_clients::EventDecoder;
-use kit::{problem::ApiError, sse::EVENT_STREAM};
+use kit::{auth::X_USER_ID, problem::ApiError, sse::EVENT_STREAM};
 use ports::HomeBody;
 use regions::FarNode;
 use serde_json::Value;
@@ -20,8 +20,6 @@ use super::{
     request::ChatBody,
     socket_request::{Failure, SocketRequest},
 };
-
-use crate::X_USER_ID;
 
 /// The data of the event that ends a stream.
 const DONE: &[u8] = b"[DONE]";

@@ -8,7 +8,7 @@ use application::chat::AcceptedTurn;
 use bytestring::ByteString;
 use domain::{AgentId, ProblemCode, TurnEvent};
 use kit::{
-    auth::{ChatWrite, SealedServices, TurnsRead, count_request, open_stream},
+    auth::{ChatWrite, SealedServices, TurnsRead, X_USER_ID, count_request, open_stream},
     operations::{CHAT_COST, ONE_REQUEST},
     problem::{ApiError, problem, store_problem},
     state::HttpState,
@@ -30,7 +30,7 @@ use super::{
     send::{accept, named_chat},
     socket::RequestEvent,
 };
-use crate::{EndUser, X_USER_ID};
+use crate::EndUser;
 
 /// The context of all requests of a socket.
 #[derive(Clone)]
@@ -152,7 +152,7 @@ impl SocketRequest {
             auth_context,
             ..
         } = self.context.clone();
-        let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
+        let authorized = services.open::<ChatWrite>(self.reader())?;
         count_request(&self.context.state, &self.context.auth_context, CHAT_COST).await?;
         if let RegionRole::Far(far) = &regions.role {
             let _slot = open_stream(&state.rates.principals, &auth_context).await?;
@@ -177,7 +177,7 @@ impl SocketRequest {
             auth_context,
             ..
         } = self.context.clone();
-        let authorized = services.open::<TurnsRead>(Arc::clone(&auth_context))?;
+        let authorized = services.open::<TurnsRead>(self.reader())?;
         count_request(&self.context.state, &self.context.auth_context, ONE_REQUEST).await?;
         let _slot = open_stream(&state.rates.principals, &auth_context).await?;
         let chat = match self.chat(chat) {
@@ -229,6 +229,16 @@ impl SocketRequest {
             authorized.turns.cancel_open(caller, conversation).await?;
         }
         Ok(())
+    }
+
+    /// Returns the caller, who sees what the user sees that the request names.
+    fn reader(&self) -> Arc<AuthContext> {
+        let auth_context = &self.context.auth_context;
+        if self.named_users.is_empty() {
+            Arc::clone(auth_context)
+        } else {
+            auth_context.naming_user()
+        }
     }
 
     fn chat(&self, id: &str) -> Result<Chat, ApiError> {

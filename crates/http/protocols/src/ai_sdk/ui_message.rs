@@ -142,13 +142,21 @@ fn reply_parts(content: &str, tool_calls: Vec<ToolCall>) -> Vec<UiPart> {
         parts.push(UiPart::DynamicTool {
             tool_call_id: call.id,
             tool_name: call.name,
-            input: call.arguments,
+            input: shown_arguments(call.arguments),
             provider_executed: true,
             outcome: ToolOutcome::new(&call.status, call.result),
         });
     }
     push_text(&mut parts, content.get(written..));
     parts
+}
+
+/// Returns the arguments of a call, in the form of arguments also if they are not shown.
+fn shown_arguments(arguments: Value) -> Value {
+    if arguments.is_null() {
+        return ToolCall::omitted_arguments();
+    }
+    arguments
 }
 
 fn push_text(parts: &mut Vec<UiPart>, content: Option<&str>) {

@@ -8,7 +8,7 @@ use application::{
     events::EventListing,
     realtime::{Follower, LogUpdate, SerializedEvent},
 };
-use domain::Seq;
+use domain::{Audience, Seq};
 use futures::{Stream, StreamExt as _, stream};
 use kit::{
     auth::{Authorized, EventsRead},
@@ -145,10 +145,9 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
             }
             match open.follower.next().await {
                 Ok(LogUpdate::Events(events)) => {
-                    open.ready = events
-                        .iter()
-                        .map(|event| Frame::Event(sse_event(event)))
-                        .collect();
+                    let audience = open.follower.audience();
+                    let frame = |event| Frame::Event(sse_event(event, audience));
+                    open.ready = events.iter().map(|event| frame(event)).collect();
                 }
                 Ok(LogUpdate::Position(position)) => {
                     return Some((Frame::Position(position), open));
@@ -169,11 +168,11 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
     })
 }
 
-fn sse_event(event: &SerializedEvent) -> Event {
+fn sse_event(event: &SerializedEvent, audience: Audience) -> Event {
     Event {
         id: Some(event.seq()),
         name: event.logged.event.kind.text(),
-        data: Arc::clone(&event.json),
+        data: Arc::clone(event.json(audience)),
     }
 }
 

@@ -41,7 +41,15 @@ pub(super) async fn authenticate(
     token: &SecretString,
 ) -> Result<Arc<AuthContext>, AccessError> {
     let credential = PresentedCredential::new(token.expose_secret());
-    context.state.authenticator.authenticate(&credential).await
+    let auth = context
+        .state
+        .authenticator
+        .authenticate(&credential)
+        .await?;
+    if context.names_user() {
+        return Ok(auth.naming_user());
+    }
+    Ok(auth)
 }
 
 async fn admit_authenticated(

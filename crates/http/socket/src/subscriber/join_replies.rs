@@ -33,7 +33,7 @@ impl Subscriber {
         for turn in turns {
             self.live_replies.join(&turn, resend);
         }
-        self.live_replies.send(send_queue)
+        self.live_replies.send(send_queue, self.visibility.audience)
     }
 
     /// Follows the replies of other nodes that have begun to arrive, once the starts of their turns
@@ -61,6 +61,6 @@ impl Subscriber {
         send_queue: &SendQueue,
     ) -> Result<(), SendQueueFull> {
         self.join_remote();
-        self.live_replies.send(send_queue)
+        self.live_replies.send(send_queue, self.visibility.audience)
     }
 }

@@ -5,5 +5,5 @@ mod edits;
 mod nodes;
 mod regions;
 mod slow_sockets;
-mod sockets;
+pub(crate) mod sockets;
 mod wire;

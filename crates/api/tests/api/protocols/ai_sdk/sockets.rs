@@ -30,7 +30,7 @@ use crate::{
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A chat socket.
-pub(super) struct ChatSocket(WebSocketStream<TcpStream>);
+pub(crate) struct ChatSocket(WebSocketStream<TcpStream>);
 
 impl ChatSocket {
     pub(super) async fn open(api: &ApiServer, agent: &str) -> Self {
@@ -48,12 +48,12 @@ impl ChatSocket {
     }
 
     /// A chat socket on a connection that is open.
-    pub(super) async fn over(socket: SocketClient) -> Self {
+    pub(crate) async fn over(socket: SocketClient) -> Self {
         let connection = socket.into_connection();
         Self(WebSocketStream::from_raw_socket(connection, Role::Client, None).await)
     }
 
-    pub(super) async fn send(&mut self, frame: impl ToString) {
+    pub(crate) async fn send(&mut self, frame: impl ToString) {
         let sent = self.0.send(Message::text(frame.to_string())).await;
         sent.expect("the socket is open");
     }
@@ -64,7 +64,7 @@ impl ChatSocket {
     }
 
     /// The next frame; `None` if the connection has ended.
-    pub(super) async fn next_frame(&mut self) -> Option<Value> {
+    pub(crate) async fn next_frame(&mut self) -> Option<Value> {
         loop {
             let received = tokio::time::timeout(TIMEOUT, self.0.next()).await;
             match received.expect("a frame in time")?.ok()? {
@@ -115,7 +115,7 @@ impl ChatSocket {
     }
 }
 
-pub(super) fn send_frame(request_id: &str, chat: &str, text: &str) -> Value {
+pub(crate) fn send_frame(request_id: &str, chat: &str, text: &str) -> Value {
     let parts = json!([{"type": "text", "text": text}]);
     json!({
         "type": "send", "requestId": request_id, "id": chat,

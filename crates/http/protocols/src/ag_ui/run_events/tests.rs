@@ -34,7 +34,7 @@ fn called(id: &str, at: usize) -> TurnEvent {
         id: id.to_owned(),
         at,
         name: "clock".to_owned(),
-        arguments: Map::new(),
+        arguments: Some(Map::new()),
     })
 }
 

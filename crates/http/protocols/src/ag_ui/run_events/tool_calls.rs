@@ -1,6 +1,7 @@
 //! The events of tool calls.
 
 use domain::{ToolCalled, ToolReturned};
+use serde_json::Value;
 
 use super::{
     super::event::{RunEvent, result_content, result_message_id, result_metadata},
@@ -11,7 +12,8 @@ impl RunEvents {
     pub(super) fn add_call(&mut self, call: &ToolCalled) {
         self.close_message();
         self.reply.add_call();
-        let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+        let arguments = call.arguments.clone().unwrap_or_default();
+        let arguments = Value::Object(arguments).to_string();
         let message_id = self.reply.message_id().to_owned();
         for part in [
             RunEvent::ToolCallStart {

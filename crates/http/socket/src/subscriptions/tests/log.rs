@@ -197,5 +197,6 @@ pub(super) fn everything() -> EventVisibility {
         conversations: true,
         principal: PrincipalId::new("ada"),
         user_id: None,
+        audience: domain::Audience::Staff,
     }
 }
