@@ -561,6 +561,17 @@ export interface components {
             instructions?: string;
             /** @description Settings of the language model. Default: the operator's settings. */
             llm?: components["schemas"]["LlmSettings"];
+            /**
+             * Format: int32
+             * @description Maximum number of tool calls in a turn. Default 16.
+             */
+            maxToolCalls?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of responses with tool calls in a turn. Then the model must reply without
+             *     tools. Default 8.
+             */
+            maxToolRounds?: number;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Rules of the rule engine. Default: none. */
@@ -570,6 +581,12 @@ export interface components {
              * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number;
+            /**
+             * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
+             *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
+             *     Default: none.
+             */
+            tools?: components["schemas"]["ToolEntry"][];
         };
         /** @description JSON merge patch (RFC 7396) of `AgentConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         AgentConfigPatch: {
@@ -596,6 +613,17 @@ export interface components {
             instructions?: string | null;
             /** @description Settings of the language model. Default: the operator's settings. */
             llm?: components["schemas"]["LlmSettingsPatch"] | null;
+            /**
+             * Format: int32
+             * @description Maximum number of tool calls in a turn. Default 16.
+             */
+            maxToolCalls?: number | null;
+            /**
+             * Format: int32
+             * @description Maximum number of responses with tool calls in a turn. Then the model must reply without
+             *     tools. Default 8.
+             */
+            maxToolRounds?: number | null;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description Rules of the rule engine. Default: none. */
@@ -605,6 +633,12 @@ export interface components {
              * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number | null;
+            /**
+             * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
+             *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
+             *     Default: none.
+             */
+            tools?: components["schemas"]["ToolEntry"][] | null;
         };
         /** @description The event `agent.created`. */
         AgentCreatedEvent: components["schemas"]["EventHead"] & {
@@ -847,9 +881,10 @@ export interface components {
         ChatToolCalled: {
             /**
              * @description The arguments of the call. An empty object replaces arguments that are nested more than 32
-             *     levels deep, or with which those of the turn would exceed 1 MiB of JSON.
+             *     levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
+             *     shown to users.
              */
-            arguments: Record<string, never>;
+            arguments?: Record<string, never> | null;
             /** @description The position in the reply at which the tool was called, in bytes of UTF-8. */
             at: number;
             conversationId?: components["schemas"]["ConversationId"] | null;
@@ -878,7 +913,7 @@ export interface components {
             name: string;
             /**
              * @description The result, or the reason of the failure, as the model receives it. Null if it exceeds
-             *     64 KiB, or 1 MiB together with the other results of the turn.
+             *     64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
              */
             result?: string | null;
             /**
@@ -1100,6 +1135,17 @@ export interface components {
             instructions?: string;
             /** @description Settings of the language model. Default: the operator's settings. */
             llm?: components["schemas"]["LlmSettings"];
+            /**
+             * Format: int32
+             * @description Maximum number of tool calls in a turn. Default 16.
+             */
+            maxToolCalls?: number;
+            /**
+             * Format: int32
+             * @description Maximum number of responses with tool calls in a turn. Then the model must reply without
+             *     tools. Default 8.
+             */
+            maxToolRounds?: number;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["Metadata"];
             /**
@@ -1119,6 +1165,12 @@ export interface components {
              * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number;
+            /**
+             * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
+             *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
+             *     Default: none.
+             */
+            tools?: components["schemas"]["ToolEntry"][];
         };
         /** @description A conversation as clients receive it. */
         Conversation: {
@@ -1641,7 +1693,7 @@ export interface components {
              *     conversation.
              */
             supersededAt?: components["schemas"]["Timestamp"];
-            /** @description On agent messages of a listing: the tool calls of the turn, in order. */
+            /** @description On agent messages of a listing: the tool calls of the turn, in order, as far as they are shown. */
             toolCalls?: components["schemas"]["ToolCall"][];
             turnId?: components["schemas"]["TurnId"] | null;
             /** @description On user messages of a listing: the state of the turn. */
@@ -1889,7 +1941,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2305,7 +2357,8 @@ export interface components {
         ToolCall: {
             /**
              * @description The arguments of the call. An empty object replaces arguments that are nested more than 32
-             *     levels deep, or with which those of the turn would exceed 1 MiB of JSON.
+             *     levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
+             *     shown to users.
              */
             arguments: unknown;
             /** @description The position in the reply at which the tool was called, in bytes of UTF-8. */
@@ -2321,7 +2374,7 @@ export interface components {
             name: string;
             /**
              * @description The result, or the reason of the failure, as the model receives it. Null if it exceeds
-             *     64 KiB, or 1 MiB together with the other results of the turn.
+             *     64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
              */
             result?: string | null;
             /**
@@ -2330,7 +2383,32 @@ export interface components {
              *     Engines can add others.
              */
             status: string;
+            /** @description What users see of the call, as configured when it was made. `status` if it is absent. */
+            visibility?: components["schemas"]["ToolVisibility"];
         };
+        /** @description A tool of an agent, and how its calls are made and shown. */
+        ToolEntry: {
+            /**
+             * @description A built-in tool, `<server>/<tool>`, or `<server>/*` for all tools of a server, also those that
+             *     it adds later. An exact name wins over `*`, and an entry over a capability. A name stands
+             *     once.
+             * @example crm/*
+             */
+            name: string;
+            /**
+             * Format: int32
+             * @description Time limit of a call in milliseconds, whether or not the tool reports progress. Default: the
+             *     server's limit, or 15000.
+             */
+            timeoutMs?: number;
+            /** @description What users see of the calls. Default: `status`. */
+            visibility?: components["schemas"]["ToolVisibility"];
+        };
+        /**
+         * @description What users see of the calls of a tool. Keys, clients and principals with `conversations:all` see all of them.
+         * @enum {string}
+         */
+        ToolVisibility: "full" | "status" | "none";
         /** @description One user message and the work of replying to it. */
         Turn: {
             /** @description The agent that replies. */
@@ -2365,7 +2443,7 @@ export interface components {
             /** @description The state of the turn. */
             status: components["schemas"]["TurnStatus"];
             /**
-             * @description The tool calls in order, however the turn ended. While the turn runs, the calls up to now,
+             * @description The tool calls in order, however the turn ended, as far as they are shown. While the turn runs, the calls up to now,
              *     if it runs in the process that responds.
              */
             toolCalls: components["schemas"]["ToolCall"][];

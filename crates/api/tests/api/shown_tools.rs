@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use self::{doors::walk, reader::Reader, tools::start};
 use crate::{
     api_server::id_of,
+    engines::scripted_agent,
     issuer::{ExternalIssuer, ProviderKind},
+    sockets::client::SocketClient,
     user_tokens::{BACKEND, backend, user},
 };
 
@@ -147,5 +149,65 @@ async fn users_who_reach_all_conversations_see_all_calls() {
     for tool in tools::NAMES {
         assert_eq!(shown(turn.text(), tool), Shown::Everything);
     }
+    api.stop().await;
+}
+
+/// The next tool events of a socket: their types, names, and arguments or results.
+async fn live_tools(socket: &mut SocketClient, count: usize) -> Vec<Value> {
+    let mut tools = Vec::new();
+    while tools.len() < count {
+        let is_tool = |frame: &Value| {
+            let kind = frame["event"]["type"].as_str().unwrap_or_default();
+            frame["type"] == "live" && kind.starts_with("tool.")
+        };
+        let event = socket.find(is_tool).await["event"].clone();
+        let content = event.get("arguments").or(event.get("result"));
+        tools.push(json!([event["type"], event["name"], content]));
+    }
+    tools
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn live_data_shows_what_the_reader_sees() {
+    let entries = json!([
+        {"name": "clock", "visibility": "full"},
+        {"name": "sum", "visibility": "none"},
+    ]);
+    let (api, mut script, agent) = scripted_agent(json!({"tools": entries})).await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let mut of_ada = SocketClient::connected(&api, &ada, &["tenant"]).await;
+    let mut of_key = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
+    let named = Reader::naming(api.writer(), "ada");
+    let mut of_named = named.socket(&api, "/api/ws").await;
+    of_named.connect(json!({"channels": ["tenant"]})).await;
+    let chat = json!({"agentId": agent, "message": "Hi"});
+    let sent = of_ada.expect_success("chat", chat).await;
+    let call = script.next_call().await;
+    for tool in ["sum", "search", "clock"] {
+        call.use_tool(tool, json!({"of": tool})).await;
+    }
+    let whole = |tool| {
+        let called = json!(["tool.called", tool, {"of": tool}]);
+        [called, json!(["tool.returned", tool, "done"])]
+    };
+    let reduced = ["tool.called", "tool.returned"].map(|kind| json!([kind, "search", null]));
+    let of_user = [reduced, whole("clock")].concat();
+    assert_eq!(live_tools(&mut of_ada, 4).await, of_user);
+    assert_eq!(live_tools(&mut of_named, 4).await, of_user);
+    let all = ["sum", "search", "clock"].map(whole).concat();
+    assert_eq!(live_tools(&mut of_key, 6).await, all);
+    // The turn that runs has them, too.
+    let path = format!("/api/turns/{}", sent["turn"]["id"].as_str().unwrap());
+    let names = |turn: &Value| -> Vec<Value> {
+        let calls = turn["toolCalls"].as_array().unwrap().iter();
+        calls.map(|call| call["name"].clone()).collect()
+    };
+    assert_eq!(names(&ada.get(&path).await.ok()), ["search", "clock"]);
+    let seen_by_key = names(&api.reader().get(&path).await.ok());
+    assert_eq!(seen_by_key, ["sum", "search", "clock"]);
+    call.answer("Done.").await;
+    of_ada.events_to("turn.completed").await;
+    drop((of_ada, of_key, of_named));
     api.stop().await;
 }

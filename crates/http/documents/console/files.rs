@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-D7tU_g0D.js", include_bytes!("assets/feed-D7tU_g0D.js")),
+    ("assets/feed-De8UiT6P.js", include_bytes!("assets/feed-De8UiT6P.js")),
+    ("assets/index-9_u-tNYn.js", include_bytes!("assets/index-9_u-tNYn.js")),
     ("assets/index-BzXVKFfd.css", include_bytes!("assets/index-BzXVKFfd.css")),
-    ("assets/index-DA8Z5lF_.js", include_bytes!("assets/index-DA8Z5lF_.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

@@ -118,7 +118,6 @@ async fn events(api: &ApiServer, agent: &str, reader: &Reader) -> Vec<(Door, Str
     let chat = json!({"agentId": agent, "message": "Hi"});
     socket.expect_success("chat", chat).await;
     let live = frames_to(&mut socket, "turn.completed").await;
-    assert!(live.contains("tool.called") && live.contains("tool.returned"));
     let mut replaying = reader.socket(api, "/api/ws").await;
     let channels = json!({"channels": ["tenant"], "since": 0});
     replaying.connect(channels).await;
