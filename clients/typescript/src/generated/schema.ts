@@ -2575,7 +2575,6 @@ export interface components {
             headers: {
                 ETag: components["headers"]["ETag"];
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "X-Event-Seq": components["headers"]["XEventSeq"];
                 [name: string]: unknown;
             };
@@ -2585,7 +2584,6 @@ export interface components {
         AgentNotFound: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2596,7 +2594,6 @@ export interface components {
         BodyTooLarge: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2608,7 +2605,6 @@ export interface components {
             headers: {
                 ETag: components["headers"]["ETag"];
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2630,7 +2626,6 @@ export interface components {
         ClientNotFound: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2659,7 +2654,6 @@ export interface components {
         IdempotencyKeyUsed: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2670,7 +2664,6 @@ export interface components {
         InsufficientScope: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                 [name: string]: unknown;
             };
@@ -2682,7 +2675,6 @@ export interface components {
         Internal: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2693,7 +2685,6 @@ export interface components {
         InvalidHeader: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2704,7 +2695,6 @@ export interface components {
         KeyNotFound: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2715,7 +2705,6 @@ export interface components {
         NotAcceptable: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2826,7 +2815,6 @@ export interface components {
         RateLimited: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -2838,7 +2826,6 @@ export interface components {
         RequestTimeout: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2859,7 +2846,6 @@ export interface components {
         StoreUnavailable: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -2871,7 +2857,6 @@ export interface components {
         TooManyRequests: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -2893,7 +2878,6 @@ export interface components {
         UnsupportedMediaType: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2904,7 +2888,6 @@ export interface components {
         UriTooLong: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2915,7 +2898,6 @@ export interface components {
         ValidationFailed: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2926,7 +2908,6 @@ export interface components {
         VersionMismatch: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2978,8 +2959,6 @@ export interface components {
         PreferenceApplied: string;
         /** @description The remaining quota (`r`) and the seconds until it grows (`t`), for each limit for which the request was counted. Absent if the caller is not authenticated or the limiter is unavailable. */
         RateLimit: string;
-        /** @description The quota (`q`) and its window in seconds (`w`), for each limit for which the request was counted. Absent if the caller is not authenticated. */
-        RateLimitPolicy: string;
         /** @description The time in whole seconds after which to retry. */
         RetryAfter: number;
         /** @description The supported version of the WebSocket protocol. */
@@ -3126,7 +3105,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3181,7 +3159,6 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3226,7 +3203,6 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3271,7 +3247,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3367,7 +3342,6 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3457,7 +3431,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3508,7 +3481,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Server-Timing": components["headers"]["ServerTiming"];
                     [name: string]: unknown;
                 };
@@ -3524,7 +3496,6 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3542,7 +3513,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3559,7 +3529,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3571,7 +3540,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3583,7 +3551,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -3596,7 +3563,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3634,7 +3600,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3686,7 +3651,6 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3700,7 +3664,6 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3746,7 +3709,6 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3759,7 +3721,6 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3801,7 +3762,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3859,7 +3819,6 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3913,7 +3872,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -3957,7 +3915,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3968,7 +3925,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4019,7 +3975,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -4057,7 +4012,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4108,7 +4062,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -4126,7 +4079,6 @@ export interface operations {
             410: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4163,7 +4115,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4218,7 +4169,6 @@ export interface operations {
                 headers: {
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4259,7 +4209,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4300,7 +4249,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4350,7 +4298,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4388,7 +4335,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4424,7 +4370,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4466,7 +4411,6 @@ export interface operations {
                 headers: {
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4519,7 +4463,6 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4560,7 +4503,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4601,7 +4543,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4652,7 +4593,6 @@ export interface operations {
                 headers: {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4690,7 +4630,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4726,7 +4665,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4762,7 +4700,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4819,7 +4756,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4843,7 +4779,6 @@ export interface operations {
             504: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4873,7 +4808,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     [name: string]: unknown;
                 };
@@ -4915,7 +4849,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4961,7 +4894,6 @@ export interface operations {
             201: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5000,7 +4932,6 @@ export interface operations {
             204: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5039,7 +4970,6 @@ export interface operations {
             101: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5048,7 +4978,6 @@ export interface operations {
             400: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5067,7 +4996,6 @@ export interface operations {
             426: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Sec-WebSocket-Version": components["headers"]["SecWebSocketVersion"];
                     Upgrade: components["headers"]["Upgrade"];
                     [name: string]: unknown;
@@ -5107,7 +5035,6 @@ export interface operations {
             201: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5187,7 +5114,6 @@ export interface operations {
             200: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {

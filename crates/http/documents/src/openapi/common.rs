@@ -45,7 +45,6 @@ pub(super) fn components() -> Value {
             "Pragma": header("string", "The caching of the response, for old caches.", true),
             "WwwAuthenticate": header("string", "The challenge, with the missing credential or scope (RFC 6750).", false),
             "RateLimit": header("string", "The remaining quota (`r`) and the seconds until it grows (`t`), for each limit for which the request was counted. Absent if the caller is not authenticated or the limiter is unavailable.", false),
-            "RateLimitPolicy": header("string", "The quota (`q`) and its window in seconds (`w`), for each limit for which the request was counted. Absent if the caller is not authenticated.", false),
             "RetryAfter": header("integer", "The time in whole seconds after which to retry.", true),
             "SecWebSocketVersion": header("string", "The supported version of the WebSocket protocol.", true),
             "Upgrade": header("string", "The required protocol: `websocket`.", true),
@@ -66,6 +65,7 @@ pub(super) fn response_headers() -> Value {
     json!({
         "X-Request-Id": header("string", "The id of the request in the log.", true),
         "Cache-Control": header("string", "The caching of the response.", true),
+        "RateLimit-Policy": header("string", "The quota (`q`) and its window in seconds (`w`), for each limit for which the request was counted. Absent if the caller is not authenticated.", false),
         "X-Consistency": header("integer", "A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only in responses to writes, from a service with several regions.", false),
         "X-Served-By": header("string", "`replica` or `home`: the database that has answered. Only from a far region, and not for what each node answers by itself.", false),
     })

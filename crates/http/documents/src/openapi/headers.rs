@@ -73,10 +73,7 @@ pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
         names.push(("Idempotency-Replayed", "IdempotencyReplayed"));
     }
     if operation.access != Access::Public && status != "401" {
-        names.extend([
-            ("RateLimit", "RateLimit"),
-            ("RateLimit-Policy", "RateLimitPolicy"),
-        ]);
+        names.push(("RateLimit", "RateLimit"));
     }
     let entries = names.into_iter().map(|(header, component)| {
         (
