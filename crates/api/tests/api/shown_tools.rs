@@ -187,7 +187,7 @@ async fn live_data_shows_what_the_reader_sees() {
     for tool in ["sum", "search", "clock"] {
         call.use_tool(tool, json!({"of": tool})).await;
     }
-    let whole = |tool| {
+    let whole = |tool: &str| {
         let called = json!(["tool.called", tool, {"of": tool}]);
         [called, json!(["tool.returned", tool, "done"])]
     };

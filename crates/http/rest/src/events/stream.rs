@@ -146,8 +146,9 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
             match open.follower.next().await {
                 Ok(LogUpdate::Events(events)) => {
                     let audience = open.follower.audience();
-                    let frame = |event| Frame::Event(sse_event(event, audience));
-                    open.ready = events.iter().map(|event| frame(event)).collect();
+                    let frame =
+                        |event: &Arc<SerializedEvent>| Frame::Event(sse_event(event, audience));
+                    open.ready = events.iter().map(frame).collect();
                 }
                 Ok(LogUpdate::Position(position)) => {
                     return Some((Frame::Position(position), open));
