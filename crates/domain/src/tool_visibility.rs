@@ -19,6 +19,10 @@ open_enum! {
     }
 }
 
+#[expect(
+    clippy::derivable_impls,
+    reason = "open enums have no default of their own"
+)]
 impl Default for ToolVisibility {
     fn default() -> Self {
         Self::Status

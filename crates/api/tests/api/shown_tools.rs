@@ -199,12 +199,12 @@ async fn live_data_shows_what_the_reader_sees() {
     assert_eq!(live_tools(&mut of_key, 6).await, all);
     // The turn that runs has them, too.
     let path = format!("/api/turns/{}", sent["turn"]["id"].as_str().unwrap());
-    let names = |turn: &Value| -> Vec<Value> {
+    let shown_names = |turn: &Value| -> Vec<Value> {
         let calls = turn["toolCalls"].as_array().unwrap().iter();
         calls.map(|call| call["name"].clone()).collect()
     };
-    assert_eq!(names(&ada.get(&path).await.ok()), ["search", "clock"]);
-    let seen_by_key = names(&api.reader().get(&path).await.ok());
+    assert_eq!(shown_names(&ada.get(&path).await.ok()), ["search", "clock"]);
+    let seen_by_key = shown_names(&api.reader().get(&path).await.ok());
     assert_eq!(seen_by_key, ["sum", "search", "clock"]);
     call.answer("Done.").await;
     of_ada.events_to("turn.completed").await;
