@@ -183,7 +183,7 @@ fn the_settings_of_the_documentation_are_valid() {
         (FRONTEND, 2),
         (IDENTITY_PROVIDERS, 7),
         (MODELS, 10),
-        (TOOLS, 2),
+        (TOOLS, 3),
     ];
     for (document, expected) in documents {
         let blocks = blocks(document, "dotenv");
