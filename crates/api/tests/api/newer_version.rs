@@ -75,14 +75,14 @@ const EVENTS: [&str; 3] = [
     "update tenants set head_seq = head_seq + 2 where head_seq > 0",
 ];
 const CONFIG: &str = "update agents set config = '{\"greeting\": \"Hi\", \
-    \"tools\": [{\"name\": \"shop/*\"}], \"llm\": {\"model\": \"m\", \"reasoning\": \"low\"}}'";
+    \"memory\": [{\"name\": \"shop/*\"}], \"llm\": {\"model\": \"m\", \"reasoning\": \"low\"}}'";
 const FAILED: &str = "update turns set status = 'failed', error = '{\"type\": \
     \"/problems/action_expired\", \"title\": \"Nobody answered.\", \"status\": 409, \"detail\": \
     \"Ask again.\", \"code\": \"action_expired\", \"retryable\": false, \"action\": 7}'";
 const FINISH: &str = "update messages set finish_reason = 'dismissed' where role = 'agent'";
 const RESULT: &str = "update idempotency_records set answer = '{\"id\": \
     \"019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11\", \"name\": \"Eva\", \"personality\": \"\", \
-    \"capabilities\": [], \"config\": {\"tools\": []}, \"version\": 1, \"createdAt\": \
+    \"capabilities\": [], \"config\": {\"memory\": []}, \"version\": 1, \"createdAt\": \
     \"2026-11-20T09:30:00.000Z\", \"updatedAt\": \"2026-11-20T09:30:00.000Z\", \"draft\": true}'";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,17 +148,17 @@ async fn a_patch_keeps_members_that_only_a_newer_version_knows() {
         let api = &shared.api;
         let (writer, path) = (api.writer(), format!("/api/agents/{agent}"));
         let config = writer.get(&format!("{path}/config")).await.ok();
-        assert_eq!(config["tools"], json!([{"name": "shop/*"}]));
+        assert_eq!(config["memory"], json!([{"name": "shop/*"}]));
         let change = json!({"config": {"greeting": "Hello", "llm": {"model": "n"}}});
         let changed = writer.patch(&path, change).await.ok();
         let expected = json!({
             "greeting": "Hello",
-            "tools": [{"name": "shop/*"}],
+            "memory": [{"name": "shop/*"}],
             "llm": {"model": "n", "reasoning": "low"},
         });
         assert_eq!(changed["config"], expected);
         assert_eq!(writer.get(&path).await.ok()["config"], expected);
-        for sent in [json!({"tools": []}), json!({"llm": {"reasoning": "low"}})] {
+        for sent in [json!({"memory": []}), json!({"llm": {"reasoning": "low"}})] {
             let problem = writer.patch(&path, json!({"config": sent})).await;
             let problem = problem.problem(ProblemCode::ValidationFailed);
             assert_eq!(problem["errors"][0]["code"], "unknown_member");
@@ -232,7 +232,7 @@ async fn a_repeated_request_gets_the_whole_result_of_a_newer_version() {
         let repeated = create().send().await.created();
         assert_eq!(
             (&repeated["draft"], &repeated["config"]),
-            (&json!(true), &json!({"tools": []}))
+            (&json!(true), &json!({"memory": []}))
         );
         shared.api.stop().await;
     }

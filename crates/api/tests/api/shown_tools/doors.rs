@@ -98,11 +98,12 @@ async fn text_of(reader: &Reader, path: &str) -> String {
     reader.get(path).await.text().to_owned()
 }
 
-/// The log, and sockets with live data.
+/// The log after the creation of the agent, whose configuration names its tools, and sockets with live
+/// data.
 async fn events(api: &ApiServer, agent: &str, reader: &Reader) -> Vec<(Door, String)> {
-    let page = text_of(reader, "/api/events?since=0&limit=100").await;
+    let page = text_of(reader, "/api/events?since=1&limit=100").await;
     let streamed = reader
-        .request("GET", "/api/events?since=0")
+        .request("GET", "/api/events?since=1")
         .header("Accept", "text/event-stream");
     let mut stream = EventStream::open(streamed).await;
     let mut received = String::new();
@@ -119,7 +120,7 @@ async fn events(api: &ApiServer, agent: &str, reader: &Reader) -> Vec<(Door, Str
     socket.expect_success("chat", chat).await;
     let live = frames_to(&mut socket, "turn.completed").await;
     let mut replaying = reader.socket(api, "/api/ws").await;
-    let channels = json!({"channels": ["tenant"], "since": 0});
+    let channels = json!({"channels": ["tenant"], "since": 1});
     replaying.connect(channels).await;
     let replayed = frames_to(&mut replaying, "turn.completed").await;
     vec![
