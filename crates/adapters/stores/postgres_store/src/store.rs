@@ -12,10 +12,7 @@ use futures::future::join_all;
 use ports::{RepositoryError, Storage, error::one_line};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
-    repositories::{
-        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, SigningKeys, Sweeps,
-        Tenants, Tokens, Turns,
-    },
+    repositories::{self, RepositorySql},
 };
 use sqlx::{
     ConnectOptions as _, Connection, PgConnection,
@@ -87,6 +84,8 @@ pub struct PostgresStore {
     pub(crate) has_no_writer: Arc<AtomicBool>,
     tunnel: Option<Arc<Tunnel>>,
 }
+
+impl RepositorySql for PostgresStore {}
 
 impl PostgresStore {
     /// Connects to the database at `url` and checks that it can be used. The writer has a thread of its
@@ -226,23 +225,9 @@ impl PostgresStore {
 
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
-        let store = || self.clone();
-        Storage {
-            writes: self.writes.clone(),
-            agents: Arc::new(Agents(store())),
-            conversations: Arc::new(Conversations(store())),
-            turns: Arc::new(Turns(store())),
-            sweep: Arc::new(Sweeps(store())),
-            idempotency: Arc::new(IdempotencyRecords(store())),
-            events: Arc::new(Events(store())),
-            credentials: Arc::new(Credentials(store())),
-            tokens: Arc::new(Tokens(store())),
-            tickets: Arc::new(Tickets(store())),
-            signing_keys: Arc::new(SigningKeys(store())),
-            tenants: Arc::new(Tenants(store())),
-            nodes: Arc::new(Nodes(store())),
-            maintenance: Arc::new(StoreMaintenance(store())),
-        }
+        let tickets = Arc::new(Tickets(self.clone()));
+        let maintenance = Arc::new(StoreMaintenance(self.clone()));
+        repositories::storage(self.clone(), self.writes.clone(), tickets, maintenance)
     }
 
     /// Waits for queued writes and running calls, and closes the connections. Later calls fail with

@@ -5,10 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use ports::{RepositoryError, Storage};
 use relational::{
     SchemaError, WriterThread, pending_migrations,
-    repositories::{
-        Agents, Conversations, Credentials, Events, IdempotencyRecords, Nodes, SigningKeys, Sweeps,
-        Tenants, Tokens, Turns,
-    },
+    repositories::{self, RepositorySql},
 };
 use sqlx::{
     ConnectOptions, Connection,
@@ -68,6 +65,8 @@ pub struct SqliteStore {
     /// A lock that is held while the first key is stored and shown.
     pub(crate) first_key: Arc<Mutex<()>>,
 }
+
+impl RepositorySql for SqliteStore {}
 
 impl SqliteStore {
     /// Opens the file at `url` (`sqlite://data/agent-service.db`), and creates it and its folder if
@@ -130,26 +129,13 @@ impl SqliteStore {
 
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
-        let store = || self.clone();
-        Storage {
-            writes: Arc::new(SqliteWriteStore {
-                writer: self.writer.clone(),
-                thread: self.writer_thread.clone(),
-            }),
-            agents: Arc::new(Agents(store())),
-            conversations: Arc::new(Conversations(store())),
-            turns: Arc::new(Turns(store())),
-            sweep: Arc::new(Sweeps(store())),
-            idempotency: Arc::new(IdempotencyRecords(store())),
-            events: Arc::new(Events(store())),
-            credentials: Arc::new(Credentials(store())),
-            tokens: Arc::new(Tokens(store())),
-            tickets: Arc::new(Tickets(store())),
-            signing_keys: Arc::new(SigningKeys(store())),
-            tenants: Arc::new(Tenants(store())),
-            nodes: Arc::new(Nodes(store())),
-            maintenance: Arc::new(StoreMaintenance(store())),
-        }
+        let writes = SqliteWriteStore {
+            writer: self.writer.clone(),
+            thread: self.writer_thread.clone(),
+        };
+        let tickets = Arc::new(Tickets(self.clone()));
+        let maintenance = Arc::new(StoreMaintenance(self.clone()));
+        repositories::storage(self.clone(), Arc::new(writes), tickets, maintenance)
     }
 
     /// Waits for queued writes and closes all connections. Later calls fail with `Unavailable`.

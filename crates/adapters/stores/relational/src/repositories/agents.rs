@@ -7,6 +7,7 @@ use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{AgentFilter, AgentQuery, AgentRepository, RepositoryError};
 use uuid::Uuid;
 
+use super::Repositories;
 use crate::{
     Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
@@ -41,11 +42,8 @@ pub trait AgentSql: Store<Row: ReadAs<StoredAgent> + ReadAs<ListedRow<StoredAgen
     ];
 }
 
-/// Agents in a store.
-pub struct Agents<S>(pub S);
-
 #[async_trait]
-impl<S: AgentSql> AgentRepository for Agents<S> {
+impl<S: AgentSql> AgentRepository for Repositories<S> {
     async fn find(
         &self,
         tenant: &TenantId,

@@ -13,7 +13,10 @@ use ports::{
 };
 use uuid::Uuid;
 
-use super::messages::{self, MessageSql};
+use super::{
+    Repositories,
+    messages::{self, MessageSql},
+};
 use crate::{
     Parameter, Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
@@ -57,11 +60,8 @@ pub trait ConversationSql:
     ];
 }
 
-/// Conversations and their messages in a store.
-pub struct Conversations<S>(pub S);
-
 #[async_trait]
-impl<S: ConversationSql + MessageSql> ConversationRepository for Conversations<S> {
+impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S> {
     async fn find(
         &self,
         tenant: &TenantId,

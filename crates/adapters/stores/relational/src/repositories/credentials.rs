@@ -13,7 +13,7 @@ use ports::{
 };
 
 use super::{
-    idempotency,
+    Repositories, idempotency,
     store_state::{ACCESS_VERSION, HAD_KEY},
     tenants,
 };
@@ -81,11 +81,8 @@ pub trait CredentialSql:
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 }
 
-/// API keys and OAuth clients in a store.
-pub struct Credentials<S>(pub S);
-
 #[async_trait]
-impl<S: CredentialSql> CredentialRepository for Credentials<S> {
+impl<S: CredentialSql> CredentialRepository for Repositories<S> {
     async fn insert_first_key(
         &self,
         key: &Credential,

@@ -10,6 +10,7 @@ use ports::{
 };
 use uuid::Uuid;
 
+use super::Repositories;
 use crate::{
     Parameter, column, page_budget, parameters,
     read::{self, ReadAs},
@@ -82,11 +83,8 @@ pub trait EventSql:
     ];
 }
 
-/// The event log in a store.
-pub struct Events<S>(pub S);
-
 #[async_trait]
-impl<S: EventSql> EventLog for Events<S> {
+impl<S: EventSql> EventLog for Repositories<S> {
     async fn page(
         &self,
         tenant: &TenantId,

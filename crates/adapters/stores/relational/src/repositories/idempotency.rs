@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
 use ports::{IdempotencyRepository, RepositoryError, write_store::is_within_retention};
 
+use super::Repositories;
 use crate::{
     Parameter, Store, parameters,
     read::{self, ReadAs},
@@ -18,11 +19,8 @@ const FIND: &str = "\
 /// The statements of this file.
 pub(super) const STATEMENTS: &[&str] = &[FIND];
 
-/// Idempotency records in a store.
-pub struct IdempotencyRecords<S>(pub S);
-
 #[async_trait]
-impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for IdempotencyRecords<S> {
+impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for Repositories<S> {
     async fn find(
         &self,
         tenant: &TenantId,

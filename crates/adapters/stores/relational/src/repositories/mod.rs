@@ -17,35 +17,72 @@ pub(crate) mod tenants;
 mod tokens;
 mod turns;
 
-pub use agents::{AgentSql, Agents};
-pub use conversations::{ConversationSql, Conversations};
-pub use credentials::{CredentialSql, Credentials};
-pub use events::{EventSql, Events};
+pub use agents::AgentSql;
+pub use conversations::ConversationSql;
+pub use credentials::CredentialSql;
+pub use events::EventSql;
 pub use first_key::insert_first_key;
-pub use idempotency::IdempotencyRecords;
 pub use messages::MessageSql;
-pub use nodes::{NodeSql, Nodes};
-pub use signing_keys::SigningKeys;
-pub use sweeps::{SweepSql, Sweeps};
-pub use tenants::Tenants;
-pub use tokens::Tokens;
-pub use turns::{TurnSql, Turns, open_turns};
+pub use nodes::NodeSql;
+pub use sweeps::SweepSql;
+pub use turns::{TurnSql, open_turns};
 
-use crate::LogTrimSql;
+use std::sync::Arc;
+
+use ports::{Maintenance, Storage, TicketRepository, WriteStore};
+
+use crate::{
+    LogTrimSql, Store,
+    read::ReadAs,
+    stored::{StoredRecord, StoredSigningKey, StoredTenant},
+};
+
+/// The statements of a store on all that it stores.
+pub trait RepositorySql:
+    AgentSql
+    + ConversationSql
+    + CredentialSql
+    + EventSql
+    + LogTrimSql
+    + MessageSql
+    + NodeSql
+    + SweepSql
+    + TurnSql
+    + Store<Row: ReadAs<StoredRecord> + ReadAs<StoredSigningKey> + ReadAs<StoredTenant>>
+{
+}
+
+/// The ports of a store that are the same on all databases.
+struct Repositories<S>(S);
+
+/// Returns the ports of a store: those of this crate, and those that are its own.
+pub fn storage<S: RepositorySql>(
+    store: S,
+    writes: Arc<dyn WriteStore>,
+    tickets: Arc<dyn TicketRepository>,
+    maintenance: Arc<dyn Maintenance>,
+) -> Storage {
+    let repositories = Arc::new(Repositories(store));
+    Storage {
+        writes,
+        agents: repositories.clone(),
+        conversations: repositories.clone(),
+        turns: repositories.clone(),
+        sweep: repositories.clone(),
+        idempotency: repositories.clone(),
+        events: repositories.clone(),
+        credentials: repositories.clone(),
+        tokens: repositories.clone(),
+        tickets,
+        signing_keys: repositories.clone(),
+        tenants: repositories.clone(),
+        nodes: repositories,
+        maintenance,
+    }
+}
 
 /// The statements of a store that runs those of this crate.
-pub fn statements<S>() -> impl Iterator<Item = &'static str>
-where
-    S: AgentSql
-        + ConversationSql
-        + CredentialSql
-        + EventSql
-        + LogTrimSql
-        + MessageSql
-        + NodeSql
-        + SweepSql
-        + TurnSql,
-{
+pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
     let statements = [
         <S as AgentSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,

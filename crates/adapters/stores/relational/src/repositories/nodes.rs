@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use domain::{NodeId, RegionName};
 use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess, NodeRepository, RepositoryError};
 
+use super::Repositories;
 use crate::{
     Store,
     column::corrupt,
@@ -44,11 +45,8 @@ pub trait NodeSql: Store<Row: ReadAs<StoredNode> + ReadAs<StoredLiveNodes>> {
     ];
 }
 
-/// Nodes in a store.
-pub struct Nodes<S>(pub S);
-
 #[async_trait]
-impl<S: NodeSql> NodeRepository for Nodes<S> {
+impl<S: NodeSql> NodeRepository for Repositories<S> {
     async fn insert(
         &self,
         id: NodeId,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
 use ports::{RepositoryError, SigningKeyRepository};
 
-use super::store_state::raise_access_version;
+use super::{Repositories, store_state::raise_access_version};
 use crate::{
     Store, parameters,
     read::{self, ReadAs},
@@ -24,11 +24,8 @@ const INSERT: &str = "\
 /// The statements of this file.
 pub(super) const STATEMENTS: &[&str] = &[LIST, NEWEST, END, INSERT];
 
-/// Signing keys in a store.
-pub struct SigningKeys<S>(pub S);
-
 #[async_trait]
-impl<S> SigningKeyRepository for SigningKeys<S>
+impl<S> SigningKeyRepository for Repositories<S>
 where
     S: Store<Row: ReadAs<StoredSigningKey> + ReadAs<(String,)>>,
 {

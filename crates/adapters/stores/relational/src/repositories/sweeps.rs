@@ -7,6 +7,7 @@ use domain::{ConversationId, NodeId, TenantId, TurnId};
 use ports::{RepositoryError, SweepRepository, TurnAddress};
 use uuid::Uuid;
 
+use super::Repositories;
 use crate::{
     Store, column, parameters,
     read::{self, ReadAs},
@@ -46,11 +47,8 @@ pub trait SweepSql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
     ];
 }
 
-/// The reads of the sweep in a store.
-pub struct Sweeps<S>(pub S);
-
 #[async_trait]
-impl<S: SweepSql> SweepRepository for Sweeps<S> {
+impl<S: SweepSql> SweepRepository for Repositories<S> {
     fn is_single_process(&self) -> bool {
         S::IS_OF_ONE_PROCESS
     }

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use domain::{Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
+use super::Repositories;
 use crate::{
     Store,
     column::corrupt,
@@ -19,11 +20,8 @@ const LIST: &str = "select id, created_at from tenants order by id";
 /// The statements of this file.
 pub(super) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST];
 
-/// Tenants in a store.
-pub struct Tenants<S>(pub S);
-
 #[async_trait]
-impl<S> TenantRepository for Tenants<S>
+impl<S> TenantRepository for Repositories<S>
 where
     S: Store<Row: ReadAs<(bool,)> + ReadAs<StoredTenant>>,
 {

@@ -5,7 +5,7 @@ use domain::{SecretDigest, TenantId, Timestamp};
 use ports::{RepositoryError, TokenRepository};
 use uuid::Uuid;
 
-use super::store_state::raise_access_version;
+use super::{Repositories, store_state::raise_access_version};
 use crate::{
     Store, parameters,
     read::{self, ReadAs},
@@ -32,11 +32,8 @@ pub(super) const STATEMENTS: &[&str] = &[
     USE_ASSERTION,
 ];
 
-/// Revoked tokens and used assertions in a store.
-pub struct Tokens<S>(pub S);
-
 #[async_trait]
-impl<S> TokenRepository for Tokens<S>
+impl<S> TokenRepository for Repositories<S>
 where
     S: Store<Row: ReadAs<(bool,)> + ReadAs<(i64,)>>,
 {

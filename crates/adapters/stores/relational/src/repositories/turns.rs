@@ -7,6 +7,7 @@ use ports::{
     write_store::{InTenant, OpenTurn, OpenTurnsOf},
 };
 
+use super::Repositories;
 use crate::{
     Parameter, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
@@ -63,11 +64,8 @@ pub trait TurnSql:
     ];
 }
 
-/// Turns in a store.
-pub struct Turns<S>(pub S);
-
 #[async_trait]
-impl<S: TurnSql> TurnRepository for Turns<S> {
+impl<S: TurnSql> TurnRepository for Repositories<S> {
     async fn find(
         &self,
         tenant: &TenantId,
