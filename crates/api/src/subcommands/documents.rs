@@ -1,24 +1,25 @@
 //! Prints the published documents.
 
+use ::documents::{asyncapi, openapi};
 use anyhow::Result;
 use serde_json::Value;
 
 use super::print_line;
-use crate::{operations, settings::Settings};
+use crate::settings::Settings;
 
 /// The length of a line up to which a value stays on it.
 const LINE_CHARACTERS: usize = 400;
 
 pub(super) fn print_openapi(settings: &Settings) -> Result<()> {
     let url = settings.server.public_url(settings.server.address());
-    let document = operations::openapi_document(&settings.limits.sizes, &url)?;
+    let document = openapi::document(&settings.limits.sizes, &url)?;
     print_line(&in_lines(&document, 0))
 }
 
 pub(super) fn print_asyncapi(settings: &Settings) -> Result<()> {
     let url = settings.server.public_url(settings.server.address());
-    let openapi = operations::openapi_document(&settings.limits.sizes, &url)?;
-    let document = operations::asyncapi_document(&openapi, &url)?;
+    let openapi = openapi::document(&settings.limits.sizes, &url)?;
+    let document = asyncapi::document(&openapi, &url)?;
     print_line(&in_lines(&document, 0))
 }
 

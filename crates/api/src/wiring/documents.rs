@@ -2,19 +2,19 @@
 //! they are first used: while the OpenAPI document is being generated it takes 10 MiB, which a
 //! process at rest does not need.
 
-use ::documents::{Console, Documents, openapi};
+use ::documents::{Console, Documents, asyncapi, openapi};
 use anyhow::Result;
 use kit::{body::Schemas, state::Lazy};
 use serde_json::Value;
 use socket::frames;
 
-use crate::{operations, settings::Settings};
+use crate::settings::Settings;
 
 /// Returns the documents of a server that clients reach at `url`.
 pub(super) fn documents(settings: &Settings, url: &str) -> Lazy<Documents> {
     let own_url = url.to_owned();
     from_openapi(settings, url, move |openapi| {
-        let asyncapi = operations::asyncapi_document(openapi, &own_url)?;
+        let asyncapi = asyncapi::document(openapi, &own_url)?;
         Ok(Documents::new(openapi, &asyncapi))
     })
 }
@@ -48,7 +48,7 @@ fn from_openapi<T>(
 ) -> Lazy<T> {
     let (sizes, url) = (settings.limits.sizes.clone(), url.to_owned());
     Lazy::new(Box::new(move || {
-        let document = operations::openapi_document(&sizes, &url).map_err(Into::into);
+        let document = openapi::document(&sizes, &url).map_err(Into::into);
         document
             .and_then(|document| build(&document))
             .unwrap_or_else(|error| panic!("the published documents are inconsistent: {error:#}"))

@@ -8,7 +8,7 @@ use crate::{api_server::ApiServer, child_program, documented, openapi::first_dif
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let openapi = documented::document();
-    api::operations::asyncapi_document(openapi, "http://127.0.0.1:8080")
+    documents::asyncapi::document(openapi, "http://127.0.0.1:8080")
         .expect("the document can be made")
 });
 
@@ -34,7 +34,7 @@ async fn the_served_document_has_the_address_of_its_server() {
     let socket = &served["servers"]["socket"];
     assert_eq!(socket["host"], json!(api.address.to_string()));
     assert_eq!(socket["protocol"], "ws");
-    let expected = api::operations::asyncapi_document(&openapi_of(&url), &url).expect("a document");
+    let expected = documents::asyncapi::document(&openapi_of(&url), &url).expect("a document");
     assert_eq!(first_difference(&served, &expected, String::new()), None);
     let console = api.anonymous().get("/").await;
     assert!(console.text().contains("href=\"/asyncapi.json\""));
@@ -42,7 +42,7 @@ async fn the_served_document_has_the_address_of_its_server() {
 }
 
 fn openapi_of(url: &str) -> Value {
-    api::operations::openapi_document(&domain::Sizes::default(), url).expect("a document")
+    documents::openapi::document(&domain::Sizes::default(), url).expect("a document")
 }
 
 /// The errors that the official AsyncAPI parser finds, without hints.

@@ -9,7 +9,7 @@ use crate::response::ApiResponse;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let url = "http://127.0.0.1:8080";
-    api::operations::openapi_document(&Sizes::default(), url).expect("the document can be made")
+    documents::openapi::document(&Sizes::default(), url).expect("the document can be made")
 });
 
 /// The document of a server with the default sizes.

@@ -9,12 +9,14 @@ pub mod problem_catalogue;
 pub mod published;
 mod state;
 mod static_content;
+mod surfaces;
 
 use kit::operations::{Access::Public, Served::Here};
 
 pub use console::{Console, configure_console};
 pub use published::{Documents, configure_docs};
 pub use state::DocumentState;
+pub use surfaces::SURFACES;
 
 kit::operations! {
     get "/openapi.json" published::get_openapi Public; served = Here, versioned;

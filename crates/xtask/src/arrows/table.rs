@@ -66,7 +66,10 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("rest", &[CORE, &["kit", "server", "socket"]]),
-    ("documents", &[&["domain", "kit", "socket"]]),
+    (
+        "documents",
+        &[&["domain", "kit", "regions", "rest", "socket"]],
+    ),
     ("api", &[CORE, HTTP, ADAPTERS, &["cpu_pool"]]),
     // Developer tools, which use the service as a process, from outside.
     ("dev_tools", &[]),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kit::{auth::SUBPROTOCOL, body::MissingComponent, operations::OperationTable};
+use kit::{auth::SUBPROTOCOL, body::MissingComponent};
 use serde_json::{Map, Value, json};
 use socket::{CloseCode, Reconnect, frames};
 
@@ -16,11 +16,7 @@ const VERSION: &str = "3.0.0";
 
 /// Returns the document of a server that clients reach at `url`. `openapi` is the finished OpenAPI
 /// document, which has the same components.
-pub fn document(
-    openapi: &Value,
-    url: &str,
-    table: &OperationTable,
-) -> Result<Value, MissingComponent> {
+pub fn document(openapi: &Value, url: &str) -> Result<Value, MissingComponent> {
     let frames = frames::document(openapi)?;
     let mut components = frames["components"]["schemas"].clone();
     schemas::name_frames(&mut components)?;
@@ -55,7 +51,7 @@ pub fn document(
                 `turn.failed`, `turn.cancelled`. An engine that replies at once, such as `rules`, \
                 sends one `reply.delta`."),
         },
-        "operations": operations::operations(openapi, table),
+        "operations": operations::operations(openapi),
         "components": {
             "schemas": schemas::reachable(components, &described),
             "messages": described,

@@ -8,14 +8,17 @@ use super::{
     message::{CHAT, Channel, LOG, SOCKET},
     replies, sockets, streams,
 };
+use crate::surfaces;
 
 /// Returns one operation for each command, one for each frame that the server sends unrequested,
 /// and those of the streams.
-pub(super) fn operations(openapi: &Value, table: &OperationTable) -> Value {
+pub(super) fn operations(openapi: &Value) -> Value {
+    let table = surfaces::table();
     let mut operations = Map::new();
     for (name, _) in COMMANDS {
         let mut operation = operation("receive", SOCKET, &[*name]);
-        operation["summary"] = format!("Execute `{name}`. {}", required_scopes(name, table)).into();
+        operation["summary"] =
+            format!("Execute `{name}`. {}", required_scopes(name, &table)).into();
         operation["reply"] = reply(SOCKET, &[replies::success_key(name), replies::ERROR]);
         operations.insert(format!("{name}Command"), operation);
     }

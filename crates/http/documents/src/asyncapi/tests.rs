@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use socket::frames::{self, COMMANDS, components, read};
 
 use super::document;
-use crate::openapi::tests::{published_document, table};
+use crate::openapi::tests::published_document;
 
 const URL: &str = "https://agents.example.org/v";
 
@@ -14,7 +14,7 @@ fn openapi() -> Value {
 }
 
 fn published() -> Value {
-    document(&openapi(), URL, &table()).unwrap()
+    document(&openapi(), URL).unwrap()
 }
 
 fn messages(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -163,7 +163,7 @@ fn the_servers_have_the_url_of_each_protocol() {
     assert_eq!(servers["socket"]["protocol"], "wss");
     assert_eq!(servers["socket"]["pathname"], "/v");
     assert_eq!(servers["http"]["protocol"], "https");
-    let local = document(&openapi(), "http://127.0.0.1:8080", &table()).unwrap();
+    let local = document(&openapi(), "http://127.0.0.1:8080").unwrap();
     assert_eq!(local["servers"]["socket"]["protocol"], "ws");
     assert_eq!(local["servers"]["socket"]["host"], "127.0.0.1:8080");
     assert_eq!(local["servers"]["socket"]["pathname"], Value::Null);

@@ -1,11 +1,12 @@
 //! The document: its title, tags and components, and the paths of all operations.
 
 use domain::Sizes;
-use kit::{operations::OperationTable, problem::oauth};
+use kit::problem::oauth;
 use serde_json::Value;
 use utoipa::OpenApi;
 
 use super::{common, complete, event_union, operations, shared, variants};
+use crate::surfaces;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -62,21 +63,15 @@ pub enum DocumentError {
     Mismatch(String),
 }
 
-/// The published document of a server with these sizes and operations, whose clients reach it at
-/// `url`.
-pub fn document(
-    sizes: &Sizes,
-    url: &str,
-    table: &OperationTable,
-    paths: utoipa::openapi::OpenApi,
-) -> Result<Value, DocumentError> {
-    let mut document = serde_json::to_value(Document::openapi().merge_from(paths))?;
+/// The published document of a server with these sizes, whose clients reach it at `url`.
+pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
+    let mut document = serde_json::to_value(Document::openapi().merge_from(surfaces::paths()))?;
     document["servers"] = serde_json::json!([{ "url": url }]);
     complete(&mut document, sizes)?;
     variants::name_variants(&mut document, "ChatEvent", "Chat")?;
     event_union::apply(&mut document)?;
     variants::refer_to_items(&mut document);
-    operations::complete(&mut document, table)?;
+    operations::complete(&mut document)?;
     variants::remove_unused(&mut document);
     document["x-response-headers"] = common::response_headers();
     shared::share(&mut document);

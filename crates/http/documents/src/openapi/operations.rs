@@ -1,7 +1,7 @@
 //! The parts that all operations have in common: security, problems, headers, links.
 
 use domain::{ProblemCode, Scope};
-use kit::operations::{Access, Operation, OperationTable};
+use kit::operations::{Access, Operation};
 use serde_json::{Value, json};
 
 use super::{
@@ -11,9 +11,11 @@ use super::{
     headers, links,
     problems::problems,
 };
+use crate::surfaces;
 
 /// Completes every operation of the derived document.
-pub(super) fn complete(document: &mut Value, table: &OperationTable) -> Result<(), DocumentError> {
+pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
+    let table = surfaces::table();
     bodies::add_components(document);
     bodies::point_bodies_to_components(document);
     let Some(paths) = document["paths"].as_object_mut() else {

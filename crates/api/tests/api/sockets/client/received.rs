@@ -2,7 +2,7 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use api::operations::openapi_document;
+use documents::openapi;
 use domain::{EventType, Sizes};
 use futures::StreamExt as _;
 use kit::body::Schemas;
@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The published schemas of frames.
 static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
-    let openapi = openapi_document(&Sizes::default(), "http://localhost").expect("a document");
+    let openapi = openapi::document(&Sizes::default(), "http://localhost").expect("a document");
     let document = frames::document(&openapi).expect("the frames' document");
     Schemas::new(&document, &["ServerFrame"]).expect("schemas")
 });
