@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use domain::{CredentialId, Timestamp};
 use futures::TryStreamExt as _;
 use http::{Request, StatusCode, header::CONTENT_TYPE};
-use ports::{Forwarding, Home, HomeError, RepositoryError};
+use ports::{Home, HomeError, RepositoryError};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use questions::{AccessAnswer, AccessQuestion};
@@ -214,7 +214,7 @@ impl HomeAuthority {
         let request = request
             .body(body)
             .map_err(|error| unavailable(error.into()))?;
-        let response = self.home.send(request, Forwarding::default());
+        let response = self.home.send(request, None);
         let response = response.await.map_err(unavailable)?;
         let status = response.status();
         let body = response.into_body().try_collect::<BytesMut>();

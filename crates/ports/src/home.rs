@@ -15,8 +15,7 @@ use crate::BoxError;
 /// it is not read.
 pub type HomeBody = BoxStream<'static, Result<Bytes, HomeError>>;
 
-/// The properties of a request to the home region that HTTP does not carry. The default is that of a
-/// request of this node itself.
+/// The properties of a client's request that HTTP does not carry to the home region.
 #[derive(Debug, Clone, Default)]
 pub struct Forwarding {
     /// The authenticated caller; `None` if the request carries its own credential, or none.
@@ -61,12 +60,12 @@ pub struct HomeStatus {
 #[async_trait]
 pub trait Home: Send + Sync {
     /// Sends a request to a path and query, signed by this region, and returns when the head of the
-    /// response has arrived. MUST send it again only if it was provably not processed, or is
+    /// response has arrived. Without `forwarding` it is one of this node itself. MUST send it again only if it was provably not processed, or is
     /// repeatable. MUST return `Unreachable` within about one second if there is no connection.
     async fn send(
         &self,
         request: Request<Bytes>,
-        forwarding: Forwarding,
+        forwarding: Option<Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError>;
 
     /// Returns the last known state of the home region.

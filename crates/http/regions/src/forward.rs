@@ -60,7 +60,7 @@ pub(super) async fn forward(
     };
     let sent = far
         .home
-        .send(for_home(request, body, caller.is_some())?, forwarding);
+        .send(for_home(request, body, caller.is_some())?, Some(forwarding));
     let is_read = request.method() == Method::GET;
     let response = sent.await.map_err(|error| {
         if is_read {

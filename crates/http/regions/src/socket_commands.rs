@@ -103,7 +103,7 @@ impl FarNode {
             client_address: None,
             is_repeatable: request.method() == Method::GET || has_key,
         };
-        let response = self.home.send(request, forwarding).await?;
+        let response = self.home.send(request, Some(forwarding)).await?;
         self.record_position(caller, &response);
         Ok(response)
     }

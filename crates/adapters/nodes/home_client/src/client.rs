@@ -28,8 +28,6 @@ use crate::{
 const CONNECTION_WAIT: Duration = Duration::from_millis(800);
 /// The time in which the home region responds to a request of this node itself, which is small.
 const OWN_TIMEOUT: Duration = Duration::from_secs(3);
-/// The start of the paths of such requests.
-const OWN_PATHS: &str = "/region/";
 
 /// The home region of this process.
 pub struct HomeClient {
@@ -83,7 +81,7 @@ impl HomeClient {
         &self,
         request: http::Result<Request<Bytes>>,
     ) -> Result<Response<HomeBody>, HomeError> {
-        self.send(request?, Forwarding::default()).await
+        self.send(request?, None).await
     }
 
     /// Records a report of the home region.
@@ -153,8 +151,9 @@ impl HomeClient {
     async fn exchange(
         &self,
         request: &Request<Bytes>,
-        forwarding: &Forwarding,
+        forwarding: Option<&Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError> {
+        let is_repeatable = forwarding.is_some_and(|it| it.is_repeatable);
         let mut deadline = Instant::now() + CONNECTION_WAIT;
         let mut lost = None;
         loop {
@@ -187,7 +186,7 @@ impl HomeClient {
                 Attempt::Lost(error) => error,
             };
             let error = HomeError::Lost(error);
-            if lost.is_some() || !forwarding.is_repeatable {
+            if lost.is_some() || !is_repeatable {
                 return Err(error);
             }
             lost = Some(error);
@@ -200,12 +199,12 @@ impl HomeClient {
     async fn attempt(
         &self,
         request: &Request<Bytes>,
-        forwarding: &Forwarding,
+        forwarding: Option<&Forwarding>,
         deadline: Instant,
         is_new: bool,
     ) -> Result<Attempt, HomeError> {
         let mut open = self.connection(deadline, is_new).await?;
-        let stream = if is_own(request) {
+        let stream = if forwarding.is_none() {
             None
         } else {
             let stream = timeout_at(deadline, open.streams.acquire_owned()).await;
@@ -230,11 +229,6 @@ impl HomeClient {
     }
 }
 
-/// Returns true for a request of this node itself, as opposed to one of a client.
-fn is_own(request: &Request<Bytes>) -> bool {
-    request.uri().path().starts_with(OWN_PATHS)
-}
-
 /// Counts a request of a client.
 fn count(outcome: &Result<Response<HomeBody>, HomeError>) {
     let outcome = match outcome {
@@ -250,10 +244,10 @@ impl Home for HomeClient {
     async fn send(
         &self,
         request: Request<Bytes>,
-        forwarding: Forwarding,
+        forwarding: Option<Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError> {
-        let exchange = self.exchange(&request, &forwarding);
-        if !is_own(&request) {
+        let exchange = self.exchange(&request, forwarding.as_ref());
+        if forwarding.is_some() {
             let outcome = exchange.await;
             count(&outcome);
             return outcome;

@@ -28,7 +28,7 @@ impl Signer {
     pub(crate) fn signed(
         &self,
         request: &Request<Bytes>,
-        forwarding: &Forwarding,
+        forwarding: Option<&Forwarding>,
         base_url: &str,
     ) -> http::Result<Request<Full<Bytes>>> {
         let path = request.uri().path_and_query();
@@ -37,8 +37,8 @@ impl Signer {
             region: self.region.clone(),
             sent_at: self.clock.now(),
             id: self.ids.next_id(),
-            client_address: forwarding.client_address,
-            caller: forwarding.caller.clone(),
+            client_address: forwarding.and_then(|it| it.client_address),
+            caller: forwarding.and_then(|it| it.caller.clone()),
             body_digest: body_digest(request.body()),
         };
         let head = head.sign(&self.key, request.method().as_str(), path);

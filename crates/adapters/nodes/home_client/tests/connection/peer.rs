@@ -326,13 +326,13 @@ impl Client {
             is_repeatable,
             ..Forwarding::default()
         };
-        self.home.send(post("/api/agents"), forwarding).await
+        self.home.send(post("/api/agents"), Some(forwarding)).await
     }
 
     /// Sends a request of the node itself.
     pub(crate) async fn send_own(&self) -> Result<Response<HomeBody>, HomeError> {
         let request = post("/region/signals");
-        self.home.send(request, Forwarding::default()).await
+        self.home.send(request, None).await
     }
 }
 
