@@ -101,7 +101,7 @@ fn bound_origin(
     operation: &Operation,
     request: &HttpRequest,
 ) -> Result<Option<String>, ApiError> {
-    if operation.id != "create_ticket" {
+    if !operation.binds_origin {
         return Ok(None);
     }
     let page = check_socket_origin(

@@ -1,7 +1,12 @@
 //! The streams that a far region forwards, which it counts itself.
 
 use actix_web::http::header::{ACCEPT, HeaderMap};
-use kit::{chat::ResponseMode, operations::Operation, request::lists, sse::EVENT_STREAM};
+use kit::{
+    chat::ResponseMode,
+    operations::{Operation, Streams},
+    request::lists,
+    sse::EVENT_STREAM,
+};
 use serde::Deserialize;
 
 /// The member of a body that requests a stream.
@@ -15,11 +20,14 @@ struct Requested {
 pub(super) fn opens_stream(operation: &Operation, headers: &HeaderMap, body: &[u8]) -> bool {
     // The home region rejects a malformed body.
     let requested = || serde_json::from_slice::<Requested>(body).unwrap_or_default();
-    match operation.id {
-        "chat" => ResponseMode::from_request(headers, requested().stream) == ResponseMode::Stream,
-        "openai_create_chat_completion" => requested().stream == Some(true),
-        "list_events" => lists(headers, ACCEPT, EVENT_STREAM),
-        _ => operation.streams,
+    match operation.streams {
+        Streams::Never => false,
+        Streams::Always => true,
+        Streams::IfAccepted => lists(headers, ACCEPT, EVENT_STREAM),
+        Streams::IfRequested => requested().stream == Some(true),
+        Streams::IfRequestedOrAccepted => {
+            ResponseMode::from_request(headers, requested().stream) == ResponseMode::Stream
+        }
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn serve_home(
     if let (Some(operation), Some(caller)) = (write, caller) {
         // A response without an effect of its own may depend on a write through another node, which
         // may also have ended the turn.
-        let may_end_elsewhere = operation.starts_turn || operation.id == "cancel_turn";
+        let may_end_elsewhere = operation.starts_turn || operation.ends_turn;
         let is_done = response.status().is_success() && !is_replayed(&response);
         let is_own = is_done && !may_end_elsewhere;
         let position = state

@@ -198,11 +198,10 @@ fn requested_position(
     request: &ServiceRequest,
 ) -> Result<Option<Seq>, ApiError> {
     let position = header_position(request)?;
-    let read_after = match operation.id {
-        "list_events" => sse::requested_position(request.request()),
-        _ => None,
-    };
-    Ok(position.max(read_after))
+    if !operation.reads_after {
+        return Ok(position);
+    }
+    Ok(position.max(sse::requested_position(request.request())))
 }
 
 /// Takes the body, which is in memory.

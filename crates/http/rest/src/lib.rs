@@ -27,6 +27,7 @@ use kit::operations::{
     Access::{AnyCredential, AnyOf, Public},
     CHAT_COST,
     Served::{Here, Home},
+    Streams::{Always, IfAccepted, IfRequestedOrAccepted},
 };
 
 pub use oauth::{Metadata, configure_metadata};
@@ -43,21 +44,21 @@ kit::operations! {
     put "/api/agents/{id}/config" agents::put_agent_config AnyOf(&[AgentsWrite]); conditional, versioned;
     post "/api/rules/test" agents::test_rules AnyOf(&[AgentsWrite]); names_agent;
 
-    post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams, names_agent, cost = CHAT_COST;
+    post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams = IfRequestedOrAccepted, names_agent, cost = CHAT_COST;
 
     post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent;
     get "/api/conversations" conversations::list_conversations AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
-    get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams;
+    get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams = Always;
     get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
 
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
-    post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
+    post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ends_turn;
 
-    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log, reads_query;
+    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams = IfAccepted, reads_after, reads_log, reads_query;
 
     post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);
     get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Key);

@@ -45,5 +45,5 @@ use kit::operations::{Access::AnyOf, Served::Here};
 
 kit::operations! {
     get "/api/ws" upgrade::open_socket AnyOf(&[EventsRead]); served = Here, opens_socket;
-    post "/api/ws/tickets" tickets::create_ticket AnyOf(&[EventsRead]); optional_body;
+    post "/api/ws/tickets" tickets::create_ticket AnyOf(&[EventsRead]); optional_body, binds_origin;
 }

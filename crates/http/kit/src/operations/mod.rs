@@ -9,7 +9,7 @@ mod protocol;
 mod rows;
 mod table;
 
-pub use operation::{Access, Operation, Served};
+pub use operation::{Access, Operation, Served, Streams};
 pub use protocol::{ErrorBody, Protocol};
 pub use table::OperationTable;
 

@@ -28,6 +28,21 @@ pub enum Served {
     Here,
 }
 
+/// The requests that an operation answers with a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// None.
+    Never,
+    /// All.
+    Always,
+    /// Those that accept `text/event-stream`.
+    IfAccepted,
+    /// Those whose body has `"stream": true`.
+    IfRequested,
+    /// Both; the body takes precedence.
+    IfRequestedOrAccepted,
+}
+
 /// An operation. The traits are false unless its row names them.
 #[derive(Debug, Clone, Copy)]
 #[expect(
@@ -65,12 +80,18 @@ pub struct Operation {
     pub paged: bool,
     /// The handler reads the query, and rejects unknown parameters.
     pub reads_query: bool,
-    /// `Accept: text/event-stream` is answered with a stream.
-    pub streams: bool,
+    /// The requests that it answers with a stream.
+    pub streams: Streams,
+    /// A request may name the position after which it reads the event log.
+    pub reads_after: bool,
     /// It opens a socket, and accepts tickets.
     pub opens_socket: bool,
+    /// What it issues is bound to the page that requests it.
+    pub binds_origin: bool,
     /// It starts a turn: problems may name it, and 200 has `Server-Timing`.
     pub starts_turn: bool,
+    /// It ends a turn.
+    pub ends_turn: bool,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -113,9 +134,12 @@ impl Operation {
             reads_log: false,
             paged: false,
             reads_query: false,
-            streams: false,
+            streams: Streams::Never,
+            reads_after: false,
             opens_socket: false,
+            binds_origin: false,
             starts_turn: false,
+            ends_turn: false,
             optional_body: false,
             names_agent: false,
             unlimited: false,

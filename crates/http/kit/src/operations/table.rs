@@ -2,7 +2,7 @@
 
 use domain::RatePolicy;
 
-use super::{Access, ONE_REQUEST, Operation, Protocol, first_segment};
+use super::{Access, ONE_REQUEST, Operation, Protocol, Streams, first_segment};
 
 /// The operations of all crates.
 pub struct OperationTable {
@@ -90,7 +90,8 @@ impl OperationTable {
 
     /// Returns whether a path can be answered with an event stream.
     pub fn streams(&self, path: &str) -> bool {
-        self.all().any(|it| it.streams && is_path_of(it.path, path))
+        self.all()
+            .any(|it| it.streams != Streams::Never && is_path_of(it.path, path))
     }
 
     /// Returns whether a path opens sockets, which accept tickets.

@@ -19,7 +19,7 @@ mod thread;
 use actix_web::{HttpRequest, http::header::HeaderName, web};
 use domain::Scope::{ChatWrite, ConversationsRead};
 use kit::{
-    operations::{Access, CHAT_COST, Operation},
+    operations::{Access, CHAT_COST, Operation, Streams},
     problem::ApiError,
 };
 
@@ -41,7 +41,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
-        streams: true,
+        streams: Streams::Always,
         ..Operation::new(
             "ag_ui_run",
             "POST",
@@ -51,7 +51,7 @@ const OPERATIONS: &[Operation] = &[
         )
     },
     Operation {
-        streams: true,
+        streams: Streams::Always,
         ..Operation::new(
             "ag_ui_attach",
             "GET",

@@ -23,7 +23,7 @@ mod ui_message;
 
 use actix_web::web;
 use domain::Scope::{ChatWrite, ConversationsRead};
-use kit::operations::{Access::AnyOf, CHAT_COST, Operation, Served};
+use kit::operations::{Access::AnyOf, CHAT_COST, Operation, Served, Streams};
 
 use super::Protocol;
 
@@ -42,7 +42,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
-        streams: true,
+        streams: Streams::Always,
         ..Operation::new(
             "ai_sdk_chat",
             "POST",
@@ -52,7 +52,7 @@ const OPERATIONS: &[Operation] = &[
         )
     },
     Operation {
-        streams: true,
+        streams: Streams::Always,
         ..Operation::new(
             "ai_sdk_stream",
             "GET",

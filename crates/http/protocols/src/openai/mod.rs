@@ -15,7 +15,7 @@ mod stream;
 
 use actix_web::web;
 use domain::Scope;
-use kit::operations::{Access, CHAT_COST, Operation};
+use kit::operations::{Access, CHAT_COST, Operation, Streams};
 
 use super::Protocol;
 
@@ -34,7 +34,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
-        streams: true,
+        streams: Streams::IfRequested,
         ..Operation::new(
             "openai_create_chat_completion",
             "POST",
