@@ -178,7 +178,7 @@ impl<E: StreamEncoder> OpenResponse<E> {
                 return Some(cut);
             }
         }
-        Some(Frame::Encoded(self.turn.output.take()))
+        Some(Frame::Events(self.turn.output.take()))
     }
 
     /// Ends the response before its turn.

@@ -6,12 +6,9 @@
 mod position;
 
 use std::{
-    borrow::Cow,
-    fmt::{Display, Write as _},
+    fmt::Display,
     io::Write as _,
-    iter,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -42,18 +39,7 @@ pub const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffe
 /// until they have enough.
 pub const STREAM_CACHING: HeaderValue = HeaderValue::from_static("no-store, no-transform");
 
-/// An event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// The position of the event log that a client that reconnects sends.
-    pub id: Option<Seq>,
-    /// The name of its type.
-    pub name: Cow<'static, str>,
-    /// The data; shared, because many streams may send the same event.
-    pub data: Arc<str>,
-}
-
-/// Events that are encoded already, to be sent in one piece.
+/// Encoded events, to be sent in one piece.
 #[derive(Debug, Default)]
 pub struct Events(Vec<u8>);
 
@@ -62,16 +48,18 @@ impl Events {
     /// type.
     pub fn push(&mut self, name: Option<&str>, id: Option<impl Display>, value: &impl Serialize) {
         self.0.reserve(256);
-        if let Some(name) = name {
-            self.field("event", name);
-        }
-        if let Some(id) = id {
-            self.field("id", id);
-        }
-        self.0.extend_from_slice(b"data: ");
+        self.begin(name, id);
         // The value consists of text, numbers and JSON, so it can be serialized, and JSON is one line.
         let _ = serde_json::to_writer(&mut self.0, value);
-        self.0.extend_from_slice(b"\n\n");
+        self.end();
+    }
+
+    /// Adds an event whose data is one line of JSON.
+    pub fn push_json(&mut self, name: &str, id: impl Display, json: &str) {
+        self.0.reserve(json.len() + 96);
+        self.begin(Some(name), Some(id));
+        self.0.extend_from_slice(json.as_bytes());
+        self.end();
     }
 
     /// Adds an event of which everything is in its data: `value` as JSON.
@@ -108,19 +96,27 @@ impl Events {
         std::mem::take(&mut self.0).into()
     }
 
-    fn field(&mut self, name: &str, value: impl Display) {
-        // Writing to memory cannot fail.
-        let _ = writeln!(self.0, "{name}: {value}");
+    fn begin(&mut self, name: Option<&str>, id: Option<impl Display>) {
+        if let Some(name) = name {
+            field(&mut self.0, "event", name);
+        }
+        if let Some(id) = id {
+            field(&mut self.0, "id", id);
+        }
+        self.0.extend_from_slice(b"data: ");
+    }
+
+    /// Only events end with a blank line: some clients dispatch an empty event at each of them.
+    fn end(&mut self) {
+        self.0.extend_from_slice(b"\n\n");
     }
 }
 
 /// A part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// An event.
-    Event(Event),
     /// The bytes of [`Events`].
-    Encoded(Bytes),
+    Events(Bytes),
     /// A position up to which there are no events for this client. It is sent with the next
     /// comment, so that a client that reconnects continues there.
     Position(Seq),
@@ -141,14 +137,14 @@ pub enum Frame {
 #[error("the stream was cut on purpose")]
 pub struct Cut;
 
-impl From<Event> for Frame {
-    fn from(event: Event) -> Self {
-        Self::Event(event)
+impl From<Events> for Frame {
+    fn from(events: Events) -> Self {
+        Self::Events(events.0.into())
     }
 }
 
 /// Returns a response that sends `frames`, and comments while there are none.
-pub fn stream<F: Into<Frame> + 'static>(frames: impl Stream<Item = F> + 'static) -> HttpResponse {
+pub fn stream(frames: impl Stream<Item = Frame> + 'static) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, STREAM_CACHING))
         .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
@@ -161,29 +157,28 @@ pub fn stream<F: Into<Frame> + 'static>(frames: impl Stream<Item = F> + 'static)
 }
 
 /// The encoder of frames, with comments between them.
-struct Encoder<F> {
-    frames: LocalBoxStream<'static, F>,
+struct Encoder {
+    frames: LocalBoxStream<'static, Frame>,
     /// A position that has not been sent yet.
     unsent_position: Option<Seq>,
     comment_timer: Pin<Box<Sleep>>,
 }
 
-impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
+impl Stream for Encoder {
     type Item = Result<Bytes, Cut>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         while let Poll::Ready(frame) = self.frames.as_mut().poll_next(context) {
-            let Some(frame) = frame.map(Into::into) else {
-                return Poll::Ready(None);
+            let text = match frame {
+                None => return Poll::Ready(None),
+                Some(Frame::Cut) => return Poll::Ready(Some(Err(Cut))),
+                Some(Frame::Position(position)) => {
+                    self.unsent_position = Some(position);
+                    continue;
+                }
+                Some(Frame::Events(events)) => events,
+                Some(Frame::Reconnect { after, from }) => reconnect(after, from),
             };
-            if let Frame::Position(position) = frame {
-                self.unsent_position = Some(position);
-                continue;
-            }
-            if frame == Frame::Cut {
-                return Poll::Ready(Some(Err(Cut)));
-            }
-            let text = encode(frame);
             self.unsent_position = None;
             self.reset_timer();
             return Poll::Ready(Some(Ok(text)));
@@ -195,7 +190,7 @@ impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
     }
 }
 
-impl<F> Encoder<F> {
+impl Encoder {
     fn reset_timer(&mut self) {
         self.comment_timer
             .as_mut()
@@ -203,60 +198,25 @@ impl<F> Encoder<F> {
     }
 }
 
-/// Encodes one frame. A position and a cut have no text of their own.
-fn encode(frame: Frame) -> Bytes {
-    let mut text = String::new();
-    match frame {
-        Frame::Event(event) => encode_event(&mut text, &event),
-        Frame::Encoded(events) => return events,
-        Frame::Position(_) | Frame::Cut => return Bytes::new(),
-        Frame::Reconnect { after, from } => {
-            field(&mut text, "retry", after.as_millis());
-            field(&mut text, "id", from.0);
-        }
-    }
+fn reconnect(after: Duration, from: Seq) -> Bytes {
+    let mut text = Vec::new();
+    field(&mut text, "retry", after.as_millis());
+    field(&mut text, "id", from.0);
     text.into()
-}
-
-fn encode_event(text: &mut String, event: &Event) {
-    text.reserve(event.data.len() + 96);
-    field(text, "event", &event.name);
-    if let Some(seq) = event.id {
-        field(text, "id", seq.0);
-    }
-    for line in lines(&event.data) {
-        field(text, "data", line);
-    }
-    // Only events end with a blank line: some clients dispatch an empty event at each of them.
-    text.push('\n');
 }
 
 /// Encodes a comment, with the position from which a client that reconnects continues.
 fn comment(position: Option<Seq>) -> Bytes {
-    let mut text = ":\n".to_owned();
+    let mut text = b":\n".to_vec();
     if let Some(position) = position {
         field(&mut text, "id", position.0);
     }
     text.into()
 }
 
-fn field(text: &mut String, name: &str, value: impl Display) {
-    // Writing to a string cannot fail.
+fn field(text: &mut Vec<u8>, name: &str, value: impl Display) {
+    // Writing to memory cannot fail.
     let _ = writeln!(text, "{name}: {value}");
-}
-
-/// Splits a text into lines at all three line endings of the standard. Events are long and have one
-/// line, and searching for one character is many times faster than for two.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut parts = text.split('\n').peekable();
-    let ended = iter::from_fn(move || {
-        let part = parts.next()?;
-        let is_ended = parts.peek().is_some();
-        // CR LF is one line ending.
-        let line = part.strip_suffix('\r').filter(|_| is_ended);
-        Some(line.unwrap_or(part))
-    });
-    ended.flat_map(|line| line.split('\r'))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use domain::{Problem, TurnEvent};
 use futures::stream;
 use kit::{
     auth::Authorized,
-    sse::{self, Events, Frame},
+    sse::{self, Events},
     state::HttpState,
     turn_stream::{self, EncodedTurn, Interruption, StreamEncoder, TurnEncoder},
 };
@@ -54,5 +54,5 @@ pub(super) fn respond<R>(
 pub(super) fn respond_at_once(mut run: RunEvents) -> HttpResponse {
     let mut events = Events::default();
     run.take_into(&mut events);
-    sse::stream(stream::iter([Frame::Encoded(events.take())]))
+    sse::stream(stream::iter([events.into()]))
 }

@@ -1,6 +1,6 @@
 //! The log as a stream of server-sent events.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration, vec};
 
 use access::CredentialWatch;
 use actix_web::{HttpRequest, HttpResponse, web::Data};
@@ -14,7 +14,7 @@ use kit::{
     auth::{Authorized, EventsRead},
     problem::ApiError,
     reads,
-    sse::{self, Event, Frame},
+    sse::{self, Events, Frame},
     state::HttpState,
 };
 use metrics::Gauge;
@@ -106,8 +106,8 @@ fn reconnect_after(ids: &dyn IdSource) -> Duration {
 /// The state of an open stream.
 struct OpenStream {
     follower: Follower,
-    /// Frames that were read and not sent yet: at most one page.
-    ready: VecDeque<Frame>,
+    /// Events that were read and not sent yet: at most one page.
+    ready: vec::IntoIter<Arc<SerializedEvent>>,
     _slot: Option<StreamSlot>,
     _gauge: OpenStreamGauge,
 }
@@ -134,27 +134,23 @@ impl Drop for OpenStreamGauge {
 fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Frame> {
     let open = OpenStream {
         follower,
-        ready: VecDeque::new(),
+        ready: Vec::new().into_iter(),
         _slot: slot,
         _gauge: OpenStreamGauge::new(),
     };
     stream::unfold(open, async |mut open| {
         loop {
-            if let Some(frame) = open.ready.pop_front() {
+            if let Some(event) = open.ready.next() {
+                let frame = event_frame(&event, open.follower.audience());
                 return Some((frame, open));
             }
             match open.follower.next().await {
-                Ok(LogUpdate::Events(events)) => {
-                    let audience = open.follower.audience();
-                    let frame =
-                        |event: &Arc<SerializedEvent>| Frame::Event(sse_event(event, audience));
-                    open.ready = events.iter().map(frame).collect();
-                }
+                Ok(LogUpdate::Events(events)) => open.ready = events.into_iter(),
                 Ok(LogUpdate::Position(position)) => {
                     return Some((Frame::Position(position), open));
                 }
                 Ok(LogUpdate::Missed { first, head }) => {
-                    return Some((Frame::Event(resync(first, head)), open));
+                    return Some((resync(first, head), open));
                 }
                 Err(error) => {
                     // The client reconnects and continues after its last event.
@@ -169,23 +165,19 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
     })
 }
 
-fn sse_event(event: &SerializedEvent, audience: Audience) -> Event {
-    Event {
-        id: Some(event.seq()),
-        name: event.logged.event.kind.text(),
-        data: Arc::clone(event.json(audience)),
-    }
+fn event_frame(event: &SerializedEvent, audience: Audience) -> Frame {
+    let mut events = Events::default();
+    let name = event.logged.event.kind.text();
+    events.push_json(&name, event.seq().0, event.json(audience));
+    events.into()
 }
 
-fn resync(first_seq: Seq, head_seq: Seq) -> Event {
+fn resync(first_seq: Seq, head_seq: Seq) -> Frame {
     let resync = Resync {
         first_seq,
         head_seq,
     };
-    Event {
-        id: Some(head_seq),
-        name: "resync".into(),
-        // Serialization cannot fail: the data is two numbers.
-        data: serde_json::to_string(&resync).unwrap_or_default().into(),
-    }
+    let mut events = Events::default();
+    events.push(Some("resync"), Some(head_seq.0), &resync);
+    events.into()
 }
