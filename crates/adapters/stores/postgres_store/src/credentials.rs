@@ -119,6 +119,6 @@ impl CredentialSql for PostgresStore {
             .map(|(id, at)| (id.to_string(), at.date_time()))
             .unzip();
         let touch = sqlx::query(TOUCH).bind(ids).bind(times);
-        self.execute_query(touch, from_sqlx).await.map(drop)
+        self.execute_query(touch).await.map(drop)
     }
 }

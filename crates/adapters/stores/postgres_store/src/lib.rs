@@ -55,7 +55,6 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         server::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,
-        tickets::STATEMENTS,
     ];
     let statements = statements.into_iter().flatten().copied();
     let statements = statements.chain(repositories::statements::<PostgresStore>());

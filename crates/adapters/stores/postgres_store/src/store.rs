@@ -29,7 +29,6 @@ use crate::{
     maintenance::StoreMaintenance,
     server::{self, in_time},
     store_state,
-    tickets::Tickets,
     tls_tunnel::Tunnel,
     write_store::{GroupConnection, PostgresWriteStore},
 };
@@ -225,9 +224,8 @@ impl PostgresStore {
 
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
-        let tickets = Arc::new(Tickets(self.clone()));
         let maintenance = Arc::new(StoreMaintenance(self.clone()));
-        repositories::storage(self.clone(), self.writes.clone(), tickets, maintenance)
+        repositories::storage(self.clone(), self.writes.clone(), maintenance)
     }
 
     /// Waits for queued writes and running calls, and closes the connections. Later calls fail with

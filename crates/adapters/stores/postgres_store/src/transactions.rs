@@ -63,7 +63,15 @@ impl Store for PostgresStore {
         parameters: &[Parameter<'_>],
     ) -> Result<u64, RepositoryError> {
         let query = bind(statement, parameters);
-        self.execute_query(query, from_sqlx).await
+        self.execute_query(query).await
+    }
+
+    async fn execute_returning(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        self.fetch_all(statement, parameters).await
     }
 
     async fn execute_in(
@@ -107,11 +115,10 @@ impl PostgresStore {
     pub(crate) async fn execute_query(
         &self,
         statement: Query<'static, Postgres, PgArguments>,
-        convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
     ) -> Result<u64, RepositoryError> {
         self.transaction(move |connection| {
             Box::pin(async move {
-                let done = statement.execute(connection).await.map_err(convert)?;
+                let done = statement.execute(connection).await.map_err(from_sqlx)?;
                 Ok(done.rows_affected())
             })
         })

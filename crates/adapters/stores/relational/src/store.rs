@@ -49,6 +49,13 @@ pub trait Store: Clone + Send + Sync + 'static {
         parameters: &[Parameter<'_>],
     ) -> impl Future<Output = Result<u64, RepositoryError>> + Send;
 
+    /// Runs one statement as a transaction, and returns its rows.
+    fn execute_returning(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, RepositoryError>> + Send;
+
     /// Returns the rows of one statement of a transaction.
     fn fetch_all_in(
         connection: &mut Self::Connection,

@@ -8,7 +8,7 @@ use relational::{
 };
 use sqlx::types::Json;
 
-use crate::{SqliteStore, error::from_sqlx};
+use crate::SqliteStore;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -87,6 +87,6 @@ impl CredentialSql for SqliteStore {
     ) -> Result<(), RepositoryError> {
         let used = used.iter().map(|(id, at)| (id, at.milliseconds()));
         let touch = sqlx::query(TOUCH).bind(Json(used.collect::<Vec<_>>()));
-        self.execute_query(touch, from_sqlx).await.map(drop)
+        self.execute_query(touch).await.map(drop)
     }
 }

@@ -56,7 +56,6 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         maintenance::STATEMENTS,
         sweep::STATEMENTS,
         store::STATEMENTS,
-        tickets::STATEMENTS,
     ]
     .into_iter()
     .chain(rows::STATEMENTS.iter().copied())

@@ -19,7 +19,6 @@ use crate::{
     error::from_sqlx,
     location::{self, DatabaseFile, LocationError},
     maintenance::StoreMaintenance,
-    tickets::Tickets,
     write_store::SqliteWriteStore,
     writer::{CALL_TIMEOUT, Writer},
 };
@@ -133,9 +132,8 @@ impl SqliteStore {
             writer: self.writer.clone(),
             thread: self.writer_thread.clone(),
         };
-        let tickets = Arc::new(Tickets(self.clone()));
         let maintenance = Arc::new(StoreMaintenance(self.clone()));
-        repositories::storage(self.clone(), Arc::new(writes), tickets, maintenance)
+        repositories::storage(self.clone(), Arc::new(writes), maintenance)
     }
 
     /// Waits for queued writes and closes all connections. Later calls fail with `Unavailable`.

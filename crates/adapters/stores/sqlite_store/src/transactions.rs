@@ -65,7 +65,19 @@ impl Store for SqliteStore {
         parameters: &[Parameter<'_>],
     ) -> Result<u64, RepositoryError> {
         let query = bind(statement, parameters);
-        self.execute_query(query, from_sqlx).await
+        self.execute_query(query).await
+    }
+
+    async fn execute_returning(
+        &self,
+        statement: &'static str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        let query = bind(statement, parameters);
+        self.transaction(move |connection| {
+            Box::pin(async move { query.fetch_all(connection).await.map_err(from_sqlx) })
+        })
+        .await
     }
 
     async fn execute_in(
@@ -110,11 +122,10 @@ impl SqliteStore {
     pub(crate) async fn execute_query(
         &self,
         statement: Query<'static, Sqlite, SqliteArguments>,
-        convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
     ) -> Result<u64, RepositoryError> {
         self.transaction(move |connection| {
             Box::pin(async move {
-                let done = statement.execute(connection).await.map_err(convert)?;
+                let done = statement.execute(connection).await.map_err(from_sqlx)?;
                 Ok(done.rows_affected())
             })
         })

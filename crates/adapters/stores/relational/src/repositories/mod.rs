@@ -14,6 +14,7 @@ mod signing_keys;
 mod store_state;
 mod sweeps;
 pub(crate) mod tenants;
+mod tickets;
 mod tokens;
 mod turns;
 
@@ -25,11 +26,12 @@ pub use first_key::insert_first_key;
 pub use messages::MessageSql;
 pub use nodes::NodeSql;
 pub use sweeps::SweepSql;
+pub use tickets::TicketSql;
 pub use turns::{TurnSql, open_turns};
 
 use std::sync::Arc;
 
-use ports::{Maintenance, Storage, TicketRepository, WriteStore};
+use ports::{Maintenance, Storage, WriteStore};
 
 use crate::{
     LogTrimSql, Store,
@@ -47,6 +49,7 @@ pub trait RepositorySql:
     + MessageSql
     + NodeSql
     + SweepSql
+    + TicketSql
     + TurnSql
     + Store<Row: ReadAs<StoredRecord> + ReadAs<StoredSigningKey> + ReadAs<StoredTenant>>
 {
@@ -59,7 +62,6 @@ struct Repositories<S>(S);
 pub fn storage<S: RepositorySql>(
     store: S,
     writes: Arc<dyn WriteStore>,
-    tickets: Arc<dyn TicketRepository>,
     maintenance: Arc<dyn Maintenance>,
 ) -> Storage {
     let repositories = Arc::new(Repositories(store));
@@ -73,7 +75,7 @@ pub fn storage<S: RepositorySql>(
         events: repositories.clone(),
         credentials: repositories.clone(),
         tokens: repositories.clone(),
-        tickets,
+        tickets: repositories.clone(),
         signing_keys: repositories.clone(),
         tenants: repositories.clone(),
         nodes: repositories,
@@ -92,6 +94,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,
         <S as SweepSql>::STATEMENTS,
+        <S as TicketSql>::STATEMENTS,
         <S as TurnSql>::STATEMENTS,
         idempotency::STATEMENTS,
         signing_keys::STATEMENTS,
