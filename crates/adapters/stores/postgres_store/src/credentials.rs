@@ -45,23 +45,22 @@ macro_rules! rotate {
     };
 }
 
-/// Updates rows in id order, so that two nodes with the same credentials do not block each other.
-const TOUCH: &str = "\
-    with used as materialized ( \
-        select c.id, n.at \
-        from (select id, max(at) as at from unnest($1::text[], $2::timestamptz[]) as n (id, at) \
-            group by id) n \
-        join credentials c on c.id = n.id \
-        order by c.id for update of c) \
-    update credentials set last_used_at = used.at from used \
-    where credentials.id = used.id \
-        and (credentials.last_used_at is null or credentials.last_used_at < used.at)";
+relational::statements! {
+    /// Updates rows in id order, so that two nodes with the same credentials do not block each other.
+    const TOUCH: &str = "\
+        with used as materialized ( \
+            select c.id, n.at \
+            from (select id, max(at) as at from unnest($1::text[], $2::timestamptz[]) as n (id, at) \
+                group by id) n \
+            join credentials c on c.id = n.id \
+            order by c.id for update of c) \
+        update credentials set last_used_at = used.at from used \
+        where credentials.id = used.id \
+            and (credentials.last_used_at is null or credentials.last_used_at < used.at)";
 
-/// The number is arbitrary and the same in every process.
-const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084265173)";
-
-/// The statements of this file, except those of `CredentialSql`.
-pub(crate) const STATEMENTS: &[&str] = &[TOUCH, LOCK_FIRST_KEY];
+    /// The number is arbitrary and the same in every process.
+    const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084265173)";
+}
 
 impl CredentialSql for PostgresStore {
     type Texts = Vec<String>;

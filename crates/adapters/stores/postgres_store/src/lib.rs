@@ -8,8 +8,7 @@
 //! or in the condition of a batch (`rows/conditions.rs`). What is committed in groups has a connection of its
 //! own (`write_store.rs`), everything else goes through a pool (`connections/`).
 //!
-//! To add a statement, define a `const` for it, and add it to the `STATEMENTS` of the file or trait. A
-//! test prepares all of these against a migrated database.
+//! Statements are declared in `statements!`. A test prepares all of them against a migrated database.
 
 use std::borrow::Cow;
 

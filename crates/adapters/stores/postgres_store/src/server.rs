@@ -18,22 +18,23 @@ use crate::{
     tls_tunnel::Tunnel,
 };
 
-const ENCODING: &str = "select current_setting('server_encoding')";
-const SESSION: &str = "select pg_backend_pid()";
-/// The number of connections that the server admits for this role and database. Superusers may use those
-/// that are reserved, and have no limits of their own.
-const GRANTED: &str = "\
-    select least( \
-        current_setting('max_connections')::int8 - case when r.rolsuper then 0 else \
-            current_setting('superuser_reserved_connections')::int8 \
-            + coalesce(current_setting('reserved_connections', true)::int8, 0) end, \
-        case when r.rolconnlimit >= 0 and not r.rolsuper then r.rolconnlimit end, \
-        case when d.datconnlimit >= 0 and not r.rolsuper then d.datconnlimit end) \
-    from pg_roles r, pg_database d \
-    where r.rolname = session_user and d.datname = current_database()";
+relational::statements! {
+    const ENCODING: &str = "select current_setting('server_encoding')";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[ENCODING, SESSION, GRANTED];
+    const SESSION: &str = "select pg_backend_pid()";
+
+    /// The number of connections that the server admits for this role and database. Superusers may use those
+    /// that are reserved, and have no limits of their own.
+    const GRANTED: &str = "\
+        select least( \
+            current_setting('max_connections')::int8 - case when r.rolsuper then 0 else \
+                current_setting('superuser_reserved_connections')::int8 \
+                + coalesce(current_setting('reserved_connections', true)::int8, 0) end, \
+            case when r.rolconnlimit >= 0 and not r.rolsuper then r.rolconnlimit end, \
+            case when d.datconnlimit >= 0 and not r.rolsuper then d.datconnlimit end) \
+        from pg_roles r, pg_database d \
+        where r.rolname = session_user and d.datname = current_database()";
+}
 
 /// The name of this program's sessions, unless the URL contains another.
 const APPLICATION_NAME: &str = "agent-service";

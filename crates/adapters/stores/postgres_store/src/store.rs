@@ -37,11 +37,12 @@ static MIGRATOR: Migrator = sqlx::migrate!("../../../../migrations/postgres");
 
 /// Without it, every start logs that the table of migrations already exists.
 const WITHOUT_NOTICES: &str = "set client_min_messages = warning";
-const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
-const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
+relational::statements! {
+    const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
+
+    const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
+}
 
 /// The connections of a process beside its pool: one writes, two belong to the event bus, and one
 /// counts for the rate limits of several processes.

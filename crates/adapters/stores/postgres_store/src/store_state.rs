@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use crate::{PostgresStore, error::from_sqlx};
 
-const LOCK: &str = "select access_version from store_state for update";
-const STORE_ID: &str = "select store_id from store_state";
+relational::statements! {
+    const LOCK: &str = "select access_version from store_state for update";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[LOCK, STORE_ID];
+    const STORE_ID: &str = "select store_id from store_state";
+}
 
 /// Locks the state until the transaction ends.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), RepositoryError> {

@@ -57,40 +57,41 @@ macro_rules! is_free {
     };
 }
 
-const LOST_TURNS: &str = concat!(
-    lost_nodes!(),
-    "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
-         select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
-             and r.status = 'in_progress' and r.tenant_id = $1 and ",
-    level_permits!("r"),
-    " order by r.id limit $2) r \
-     order by r.id limit $2"
-);
-/// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
-/// all queued turns: it makes the planner use their index.
-const DUE_CONVERSATIONS: &str = concat!(
-    "select q.conversation_id, q.agent_id from turns q \
-     where q.tenant_id = $2 and q.status = 'queued' and q.queued_at < 'infinity' and (",
-    is_expired!(),
-    " or ",
-    is_free!(),
-    ") group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $3"
-);
-/// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`; both
-/// states make it use the index of open turns.
-const QUEUED_TURNS: &str = concat!(
-    "select q.conversation_id, q.id, ",
-    is_expired!(),
-    " as is_expired \
-     from unnest($3::uuid[], $4::uuid[]) as c (id, agent_id) cross join lateral ( \
-         select * from turns r where r.tenant_id = $2 and r.agent_id = c.agent_id \
-             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-             and r.status = 'queued' offset 0) q \
-     order by q.queued_seq"
-);
+relational::statements! {
+    const LOST_TURNS: &str = concat!(
+        lost_nodes!(),
+        "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
+             select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
+                 and r.status = 'in_progress' and r.tenant_id = $1 and ",
+        level_permits!("r"),
+        " order by r.id limit $2) r \
+         order by r.id limit $2"
+    );
 
-/// The statements of this file, except those of `SweepSql`.
-pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
+    /// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
+    /// all queued turns: it makes the planner use their index.
+    const DUE_CONVERSATIONS: &str = concat!(
+        "select q.conversation_id, q.agent_id from turns q \
+         where q.tenant_id = $2 and q.status = 'queued' and q.queued_at < 'infinity' and (",
+        is_expired!(),
+        " or ",
+        is_free!(),
+        ") group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $3"
+    );
+
+    /// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`; both
+    /// states make it use the index of open turns.
+    const QUEUED_TURNS: &str = concat!(
+        "select q.conversation_id, q.id, ",
+        is_expired!(),
+        " as is_expired \
+         from unnest($3::uuid[], $4::uuid[]) as c (id, agent_id) cross join lateral ( \
+             select * from turns r where r.tenant_id = $2 and r.agent_id = c.agent_id \
+                 and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+                 and r.status = 'queued' offset 0) q \
+         order by q.queued_seq"
+    );
+}
 
 impl SweepSql for PostgresStore {
     const IS_OF_ONE_PROCESS: bool = false;

@@ -13,6 +13,7 @@ pub mod read;
 pub mod repositories;
 mod schema;
 pub mod sql_error;
+mod statements;
 mod store;
 pub mod stored;
 mod text_range;

@@ -7,26 +7,28 @@ use crate::{
     Store, column, page_budget, parameters,
     read::{self, ReadAs},
     repositories::tenants,
+    statements,
 };
 
-const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and seq <= $3";
-const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
+statements! {
+    const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and seq <= $3";
+
+    const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
+}
 
 /// The statements on old events.
 pub trait LogTrimSql: Store<Row: ReadAs<(String,)> + ReadAs<(Option<i64>, Option<i64>)>> {
-    /// The tenants whose first event is older than 1.
-    const TENANTS_TO_TRIM: &'static str;
-
-    /// The first event of the log of tenant 1, and the last event before the first one of 2 or later,
-    /// among the first 3 events.
-    const OLD_EVENTS: &'static str;
-
     /// Statements that delete what belongs to the events 2 to 3 of tenant 1.
     const DELETE_CONTENT: &'static [&'static str];
 
-    /// All statements but `DELETE_CONTENT`.
-    const STATEMENTS: &'static [&'static str] =
-        &[Self::TENANTS_TO_TRIM, Self::OLD_EVENTS, DELETE, RAISE_FIRST];
+    statements! {
+        /// The tenants whose first event is older than 1.
+        const TENANTS_TO_TRIM: &'static str;
+
+        /// The first event of the log of tenant 1, and the last event before the first one of 2 or later,
+        /// among the first 3 events.
+        const OLD_EVENTS: &'static str;
+    }
 }
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each

@@ -36,13 +36,12 @@ macro_rules! rotate {
     };
 }
 
-const TOUCH: &str = "\
-    update credentials set last_used_at = used.at \
-    from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
-    where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
-
-/// The statements of this file, except those of `CredentialSql`.
-pub(crate) const STATEMENTS: &[&str] = &[TOUCH];
+relational::statements! {
+    const TOUCH: &str = "\
+        update credentials set last_used_at = used.at \
+        from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
+        where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
+}
 
 impl CredentialSql for SqliteStore {
     type Texts = Json<Vec<String>>;

@@ -8,8 +8,7 @@
 //! transaction of this task is the lock of every tenant. Reads use a pool of their own and are
 //! single statements, so each sees one state.
 //!
-//! To add a statement, define a `const` for it, and add it to the `STATEMENTS` of the file or trait. A
-//! test prepares all of these against a migrated database.
+//! Statements are declared in `statements!`. A test prepares all of them against a migrated database.
 
 use relational::repositories;
 

@@ -4,11 +4,10 @@ use relational::LogTrimSql;
 
 use crate::SqliteStore;
 
-const DELETE_SNAPSHOTS: &str =
-    "delete from agent_snapshots where tenant_id = ?1 and seq >= ?2 and seq <= ?3";
-
-/// The statements of this file, except those of `LogTrimSql`.
-pub(crate) const STATEMENTS: &[&str] = &[DELETE_SNAPSHOTS];
+relational::statements! {
+    const DELETE_SNAPSHOTS: &str =
+        "delete from agent_snapshots where tenant_id = ?1 and seq >= ?2 and seq <= ?3";
+}
 
 impl LogTrimSql for SqliteStore {
     const TENANTS_TO_TRIM: &'static str = "\

@@ -25,12 +25,12 @@ use crate::{
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../../migrations/sqlite");
 
-const MIGRATIONS_TABLE: &str =
-    "select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'";
-const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
+relational::statements! {
+    const MIGRATIONS_TABLE: &str =
+        "select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
+    const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
+}
 
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]

@@ -58,36 +58,37 @@ macro_rules! is_free {
     };
 }
 
-const LOST_TURNS: &str = concat!(
-    lost_nodes!(),
-    "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
-         on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
-    level_permits!("r"),
-    " order by r.id limit ?2"
-);
-/// Expired turns are the oldest ones, so they come first.
-const DUE_CONVERSATIONS: &str = concat!(
-    "select q.conversation_id from turns q indexed by turns_waiting \
-     where q.tenant_id = ?2 and q.status = 'queued' and (",
-    is_expired!(),
-    " or ",
-    is_free!(),
-    ") group by q.conversation_id order by min(q.queued_seq) limit ?3"
-);
-const QUEUED_TURNS: &str = concat!(
-    "select q.conversation_id, q.id, ",
-    is_expired!(),
-    " as is_expired \
-     from json_each(?3) c cross join conversations t \
-         on t.tenant_id = ?2 and t.id = unhex(c.value) \
-     cross join turns q on q.tenant_id = ?2 and q.agent_id = t.agent_id \
-         and q.conversation_id = t.id and q.status in ('queued', 'in_progress') \
-         and q.status = 'queued' \
-     order by q.queued_seq"
-);
+relational::statements! {
+    const LOST_TURNS: &str = concat!(
+        lost_nodes!(),
+        "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
+             on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
+        level_permits!("r"),
+        " order by r.id limit ?2"
+    );
 
-/// The statements of this file, except those of `SweepSql`.
-pub(crate) const STATEMENTS: &[&str] = &[LOST_TURNS, DUE_CONVERSATIONS, QUEUED_TURNS];
+    /// Expired turns are the oldest ones, so they come first.
+    const DUE_CONVERSATIONS: &str = concat!(
+        "select q.conversation_id from turns q indexed by turns_waiting \
+         where q.tenant_id = ?2 and q.status = 'queued' and (",
+        is_expired!(),
+        " or ",
+        is_free!(),
+        ") group by q.conversation_id order by min(q.queued_seq) limit ?3"
+    );
+
+    const QUEUED_TURNS: &str = concat!(
+        "select q.conversation_id, q.id, ",
+        is_expired!(),
+        " as is_expired \
+         from json_each(?3) c cross join conversations t \
+             on t.tenant_id = ?2 and t.id = unhex(c.value) \
+         cross join turns q on q.tenant_id = ?2 and q.agent_id = t.agent_id \
+             and q.conversation_id = t.id and q.status in ('queued', 'in_progress') \
+             and q.status = 'queued' \
+         order by q.queued_seq"
+    );
+}
 
 impl SweepSql for SqliteStore {
     const IS_OF_ONE_PROCESS: bool = true;

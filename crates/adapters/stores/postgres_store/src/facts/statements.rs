@@ -4,94 +4,91 @@ use relational::{reply_columns, turn_columns};
 
 use crate::fragments::join_reply;
 
-/// The tenant lock. It is a statement of its own, because other conditions in it would see the
-/// state from before the wait. Everything that decisions depend on is read by later statements.
-pub(super) const LOCK: &str = "\
-    select id, head_seq from tenants where id = any($1) order by id for update";
-/// Returns at least one row, for the nodes. The laterals with their limits make the planner look up
-/// each conversation by its key: for joins, it might read a whole tenant in every batch.
-pub(super) const CONVERSATIONS_AND_NODES: &str = "\
-    select n.live_nodes, c.* \
-    from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
-    left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.version, c.message_count as last_message_seq, c.superseded_count, \
-        case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
-            from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
-            and num_nonnulls(m.superseded_at) = 0), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
-        o.running, o.waiting, o.first_waiting \
-    from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-    cross join lateral ( \
-        select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
-            and num_nonnulls(c.deleted_at) = 0 limit 1) c \
-    cross join lateral ( \
-        select a.version from agents a where a.tenant_id = c.tenant_id and a.id = c.agent_id \
-            and num_nonnulls(a.deleted_at) = 0 limit 1) a \
-    cross join lateral ( \
-        select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
-            count(*) filter (where r.status = 'queued') as waiting, \
-            (array_agg(r.id order by r.queued_seq) \
-                filter (where r.status = 'queued'))[1] as first_waiting \
-        from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o) c on true";
-pub(super) const AGENTS: &str = "\
-    select a.tenant_id, a.id, a.version \
-    from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-    join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
-    where num_nonnulls(a.deleted_at) = 0";
-/// Heads, without an agent, and versions of agents, in one snapshot.
-pub(super) const HEADS_AND_AGENTS: &str = "\
-    select t.id, null::uuid, t.head_seq from tenants t where t.id = any($1) \
-    union all \
-    select a.tenant_id, a.id, a.version \
-    from unnest($2::text[], $3::uuid[]) as q (tenant_id, id) \
-    join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
-    where num_nonnulls(a.deleted_at) = 0";
-pub(super) const EXISTING_AGENTS: &str = "\
-    select a.tenant_id, a.id from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-    join agents a on a.tenant_id = q.tenant_id and a.id = q.id";
-pub(super) const TURNS: &str = concat!(
-    "select ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-     join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
-    join_reply!()
-);
-/// `deleted_at is null` stands as in the condition of the index.
-pub(super) const NAMED: &str = "\
-    select c.tenant_id, c.agent_id, c.user_id, c.key, c.id \
-    from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as q (tenant_id, agent, owner, key) \
-    cross join lateral (select * from conversations c where c.tenant_id = q.tenant_id \
-        and c.agent_id = q.agent and coalesce(c.user_id, '') = q.owner and c.key = q.key \
-        and c.deleted_at is null limit 1) c";
-pub(super) const CREDENTIALS: &str = "\
-    select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1)";
-pub(super) const RECORDS: &str = "\
-    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
-        r.released_into, r.released_by, r.answer, r.created_at \
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
-        as q (tenant_id, principal, operation, key) \
-    join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
-        and r.operation = q.operation and r.key = q.key";
-pub(super) const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
-    from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
-    join events e on e.tenant_id = q.tenant_id and e.seq > q.seq \
-    where e.conversation_id = any($3) \
-        or e.conversation_id is null and e.agent_id = any($4) \
-    order by e.tenant_id, e.seq";
+relational::statements! {
+    /// The tenant lock. It is a statement of its own, because other conditions in it would see the
+    /// state from before the wait. Everything that decisions depend on is read by later statements.
+    pub(super) const LOCK: &str = "\
+        select id, head_seq from tenants where id = any($1) order by id for update";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    LOCK,
-    CONVERSATIONS_AND_NODES,
-    AGENTS,
-    HEADS_AND_AGENTS,
-    EXISTING_AGENTS,
-    TURNS,
-    NAMED,
-    CREDENTIALS,
-    RECORDS,
-    LOGGED,
-];
+    /// Returns at least one row, for the nodes. The laterals with their limits make the planner look up
+    /// each conversation by its key: for joins, it might read a whole tenant in every batch.
+    pub(super) const CONVERSATIONS_AND_NODES: &str = "\
+        select n.live_nodes, c.* \
+        from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
+        left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
+            c.version, c.message_count as last_message_seq, c.superseded_count, \
+            case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
+                from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+                and num_nonnulls(m.superseded_at) = 0), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+            o.running, o.waiting, o.first_waiting \
+        from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+        cross join lateral ( \
+            select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
+                and num_nonnulls(c.deleted_at) = 0 limit 1) c \
+        cross join lateral ( \
+            select a.version from agents a where a.tenant_id = c.tenant_id and a.id = c.agent_id \
+                and num_nonnulls(a.deleted_at) = 0 limit 1) a \
+        cross join lateral ( \
+            select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
+                count(*) filter (where r.status = 'queued') as waiting, \
+                (array_agg(r.id order by r.queued_seq) \
+                    filter (where r.status = 'queued'))[1] as first_waiting \
+            from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+                and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o) c on true";
+
+    pub(super) const AGENTS: &str = "\
+        select a.tenant_id, a.id, a.version \
+        from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+        join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
+        where num_nonnulls(a.deleted_at) = 0";
+
+    /// Heads, without an agent, and versions of agents, in one snapshot.
+    pub(super) const HEADS_AND_AGENTS: &str = "\
+        select t.id, null::uuid, t.head_seq from tenants t where t.id = any($1) \
+        union all \
+        select a.tenant_id, a.id, a.version \
+        from unnest($2::text[], $3::uuid[]) as q (tenant_id, id) \
+        join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
+        where num_nonnulls(a.deleted_at) = 0";
+
+    pub(super) const EXISTING_AGENTS: &str = "\
+        select a.tenant_id, a.id from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+        join agents a on a.tenant_id = q.tenant_id and a.id = q.id";
+
+    pub(super) const TURNS: &str = concat!(
+        "select ",
+        turn_columns!(),
+        ", ",
+        reply_columns!(),
+        " from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+         join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
+        join_reply!()
+    );
+
+    /// `deleted_at is null` stands as in the condition of the index.
+    pub(super) const NAMED: &str = "\
+        select c.tenant_id, c.agent_id, c.user_id, c.key, c.id \
+        from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as q (tenant_id, agent, owner, key) \
+        cross join lateral (select * from conversations c where c.tenant_id = q.tenant_id \
+            and c.agent_id = q.agent and coalesce(c.user_id, '') = q.owner and c.key = q.key \
+            and c.deleted_at is null limit 1) c";
+
+    pub(super) const CREDENTIALS: &str = "\
+        select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1)";
+
+    pub(super) const RECORDS: &str = "\
+        select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
+            r.released_into, r.released_by, r.answer, r.created_at \
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
+            as q (tenant_id, principal, operation, key) \
+        join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
+            and r.operation = q.operation and r.key = q.key";
+
+    pub(super) const LOGGED: &str = "\
+        select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
+        from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
+        join events e on e.tenant_id = q.tenant_id and e.seq > q.seq \
+        where e.conversation_id = any($3) \
+            or e.conversation_id is null and e.agent_id = any($4) \
+        order by e.tenant_id, e.seq";
+}

@@ -9,79 +9,74 @@ use crate::{
     fragments::unnest,
 };
 
-const INSERT: &str = concat!(
-    "insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, updated_at, created_at, sort_seq) \
-    select * from ",
-    unnest!(
-        1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz,
-        10 timestamptz, 11 bigint
-    ),
-    " as n where true"
-);
-const INSERT_CAPABILITIES: &str = concat!(
-    "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
-    select n.tenant, c.capability, n.agent, n.sort_seq \
-    from ",
-    unnest!(1 text, 2 uuid, 3 jsonb, 4 bigint),
-    " as n (tenant, agent, capabilities, sort_seq) \
-    cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
-    where true"
-);
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
+            version, updated_at, created_at, sort_seq) \
+        select * from ",
+        unnest!(
+            1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz,
+            10 timestamptz, 11 bigint
+        ),
+        " as n where true"
+    );
 
-const UPDATE: &str = concat!(
-    "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
-        capabilities = n.capabilities, config = n.config, version = n.version, \
-        updated_at = n.updated \
-    from ",
-    unnest!(
-        1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz
-    ),
-    " as n (tenant, id, name, name_key, personality, capabilities, config, version, updated) \
-    where agents.tenant_id = n.tenant and agents.id = n.id"
-);
-const DELETE_LOST_CAPABILITIES: &str = concat!(
-    "delete from agent_capabilities c \
-    using ",
-    unnest!(1 text, 2 uuid, 3 jsonb),
-    " as n (tenant, agent, capabilities) \
-    where c.tenant_id = n.tenant and c.agent_id = n.agent \
-        and not n.capabilities ? c.capability"
-);
-/// The capabilities that an agent had before are neither deleted nor inserted.
-const INSERT_NEW_CAPABILITIES: &str = concat!(
-    "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
-    select a.tenant_id, c.capability, a.id, a.sort_seq \
-    from ",
-    unnest!(1 text, 2 uuid, 3 jsonb),
-    " as n (tenant, agent, capabilities) \
-    cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
-    join agents a on a.tenant_id = n.tenant and a.id = n.agent \
-    where c.capability <> all (array(select p.capability from agent_capabilities p \
-        where p.tenant_id = n.tenant and p.agent_id = n.agent))"
-);
+    const INSERT_CAPABILITIES: &str = concat!(
+        "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+        select n.tenant, c.capability, n.agent, n.sort_seq \
+        from ",
+        unnest!(1 text, 2 uuid, 3 jsonb, 4 bigint),
+        " as n (tenant, agent, capabilities, sort_seq) \
+        cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
+        where true"
+    );
 
-const DELETE: &str = concat!(
-    "update agents set deleted_at = n.at from ",
-    unnest!(1 text, 2 uuid, 3 timestamptz),
-    " as n (tenant, id, at) where agents.tenant_id = n.tenant and agents.id = n.id"
-);
-const DELETE_ALL_CAPABILITIES: &str = concat!(
-    "delete from agent_capabilities c using ",
-    unnest!(1 text, 2 uuid),
-    " as n (tenant, agent) where c.tenant_id = n.tenant and c.agent_id = n.agent"
-);
+    const UPDATE: &str = concat!(
+        "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
+            capabilities = n.capabilities, config = n.config, version = n.version, \
+            updated_at = n.updated \
+        from ",
+        unnest!(
+            1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz
+        ),
+        " as n (tenant, id, name, name_key, personality, capabilities, config, version, updated) \
+        where agents.tenant_id = n.tenant and agents.id = n.id"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    INSERT_CAPABILITIES,
-    UPDATE,
-    DELETE_LOST_CAPABILITIES,
-    INSERT_NEW_CAPABILITIES,
-    DELETE,
-    DELETE_ALL_CAPABILITIES,
-];
+    const DELETE_LOST_CAPABILITIES: &str = concat!(
+        "delete from agent_capabilities c \
+        using ",
+        unnest!(1 text, 2 uuid, 3 jsonb),
+        " as n (tenant, agent, capabilities) \
+        where c.tenant_id = n.tenant and c.agent_id = n.agent \
+            and not n.capabilities ? c.capability"
+    );
+
+    /// The capabilities that an agent had before are neither deleted nor inserted.
+    const INSERT_NEW_CAPABILITIES: &str = concat!(
+        "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+        select a.tenant_id, c.capability, a.id, a.sort_seq \
+        from ",
+        unnest!(1 text, 2 uuid, 3 jsonb),
+        " as n (tenant, agent, capabilities) \
+        cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
+        join agents a on a.tenant_id = n.tenant and a.id = n.agent \
+        where c.capability <> all (array(select p.capability from agent_capabilities p \
+            where p.tenant_id = n.tenant and p.agent_id = n.agent))"
+    );
+
+    const DELETE: &str = concat!(
+        "update agents set deleted_at = n.at from ",
+        unnest!(1 text, 2 uuid, 3 timestamptz),
+        " as n (tenant, id, at) where agents.tenant_id = n.tenant and agents.id = n.id"
+    );
+
+    const DELETE_ALL_CAPABILITIES: &str = concat!(
+        "delete from agent_capabilities c using ",
+        unnest!(1 text, 2 uuid),
+        " as n (tenant, agent) where c.tenant_id = n.tenant and c.agent_id = n.agent"
+    );
+}
 
 /// An agent and its tenant.
 type OwnedAgent<'r> = (&'r TenantId, &'r Agent);

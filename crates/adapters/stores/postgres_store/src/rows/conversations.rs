@@ -8,50 +8,51 @@ use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
-const INSERT: &str = concat!(
-    "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-        forked_from) \
-    select * from ",
-    unnest!(
-        1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
-        10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-        16 jsonb
-    ),
-    " as n where true"
-);
-const ADVANCE: &str = concat!(
-    "update conversations set message_count = n.messages, superseded_count = n.superseded, \
-        turn_count = n.turns, updated_at = n.updated, \
-        last_message_at = coalesce(n.last_message, last_message_at), \
-        excerpt = coalesce(n.excerpt, conversations.excerpt), sort_seq = n.sort_seq \
-    from ",
-    unnest!(
-        1 text, 2 uuid, 3 bigint, 4 bigint, 5 bigint, 6 timestamptz, 7 timestamptz, 8 text,
-        9 bigint
-    ),
-    " as n (tenant, id, messages, superseded, turns, updated, last_message, excerpt, sort_seq) \
-    where conversations.tenant_id = n.tenant and conversations.id = n.id"
-);
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
+            message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
+            forked_from) \
+        select * from ",
+        unnest!(
+            1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
+            10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
+            16 jsonb
+        ),
+        " as n where true"
+    );
 
-const UPDATE: &str = concat!(
-    "update conversations set title = n.title, metadata = n.metadata, version = n.version, \
-        updated_at = n.updated, sort_seq = n.sort_seq \
-    from ",
-    unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 bigint, 6 timestamptz, 7 bigint),
-    " as n (tenant, id, title, metadata, version, updated, sort_seq) \
-    where conversations.tenant_id = n.tenant and conversations.id = n.id"
-);
-const DELETE: &str = concat!(
-    "update conversations set deleted_at = n.deleted \
-    from ",
-    unnest!(1 text, 2 uuid, 3 timestamptz),
-    " as n (tenant, id, deleted) \
-    where conversations.tenant_id = n.tenant and conversations.id = n.id"
-);
+    const ADVANCE: &str = concat!(
+        "update conversations set message_count = n.messages, superseded_count = n.superseded, \
+            turn_count = n.turns, updated_at = n.updated, \
+            last_message_at = coalesce(n.last_message, last_message_at), \
+            excerpt = coalesce(n.excerpt, conversations.excerpt), sort_seq = n.sort_seq \
+        from ",
+        unnest!(
+            1 text, 2 uuid, 3 bigint, 4 bigint, 5 bigint, 6 timestamptz, 7 timestamptz, 8 text,
+            9 bigint
+        ),
+        " as n (tenant, id, messages, superseded, turns, updated, last_message, excerpt, sort_seq) \
+        where conversations.tenant_id = n.tenant and conversations.id = n.id"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE, UPDATE, DELETE];
+    const UPDATE: &str = concat!(
+        "update conversations set title = n.title, metadata = n.metadata, version = n.version, \
+            updated_at = n.updated, sort_seq = n.sort_seq \
+        from ",
+        unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 bigint, 6 timestamptz, 7 bigint),
+        " as n (tenant, id, title, metadata, version, updated, sort_seq) \
+        where conversations.tenant_id = n.tenant and conversations.id = n.id"
+    );
+
+    const DELETE: &str = concat!(
+        "update conversations set deleted_at = n.deleted \
+        from ",
+        unnest!(1 text, 2 uuid, 3 timestamptz),
+        " as n (tenant, id, deleted) \
+        where conversations.tenant_id = n.tenant and conversations.id = n.id"
+    );
+}
 
 /// Inserts new conversations.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {

@@ -7,42 +7,43 @@ use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
-/// A trigger assigns `sort_seq`. Unlike this statement, it sees the credentials that were committed
-/// while the statement waited for the tenant lock, and those of the same batch.
-const INSERT: &str = concat!(
-    "insert into credentials (",
-    credential_columns!(),
-    ") select n.id, n.kind, n.tenant, n.name, \
-        array(select jsonb_array_elements_text(n.scopes)), n.digest, n.last4, n.previous_digest, \
-        n.previous_until, n.key_set, n.key_set_url, n.created, n.expires, n.last_used, n.revoked, \
-        array(select jsonb_array_elements_text(n.allowed_origins)), n.limits \
-    from ",
-    unnest!(
-        1 text, 2 text, 3 text, 4 text, 5 jsonb, 6 bytea, 7 text, 8 bytea, 9 timestamptz,
-        10 jsonb, 11 text, 12 timestamptz, 13 timestamptz, 14 timestamptz, 15 timestamptz,
-        16 jsonb, 17 jsonb
-    ),
-    " as n (id, kind, tenant, name, scopes, digest, last4, previous_digest, previous_until, \
-            key_set, key_set_url, created, expires, last_used, revoked, allowed_origins, limits) \
-    where true"
-);
-/// Updates rows in id order, so that it and the recording of uses do not block each other.
-const REVOKE: &str = concat!(
-    "update credentials set revoked_at = n.at \
-    from (select c.id, q.at from ",
-    unnest!(1 text, 2 timestamptz),
-    " as q (id, at) \
-        join credentials c on c.id = q.id order by c.id for update of c) n \
-    where credentials.id = n.id and credentials.revoked_at is null"
-);
-/// One statement, since one row cannot be changed twice in a batch.
-const CHANGE_STATE: &str = "\
-    update store_state set access_version = access_version + $1::bool::int, \
-        had_key = had_key or $2::bool \
-    where ($1::bool or $2::bool and not had_key)";
+relational::statements! {
+    /// A trigger assigns `sort_seq`. Unlike this statement, it sees the credentials that were committed
+    /// while the statement waited for the tenant lock, and those of the same batch.
+    const INSERT: &str = concat!(
+        "insert into credentials (",
+        credential_columns!(),
+        ") select n.id, n.kind, n.tenant, n.name, \
+            array(select jsonb_array_elements_text(n.scopes)), n.digest, n.last4, n.previous_digest, \
+            n.previous_until, n.key_set, n.key_set_url, n.created, n.expires, n.last_used, n.revoked, \
+            array(select jsonb_array_elements_text(n.allowed_origins)), n.limits \
+        from ",
+        unnest!(
+            1 text, 2 text, 3 text, 4 text, 5 jsonb, 6 bytea, 7 text, 8 bytea, 9 timestamptz,
+            10 jsonb, 11 text, 12 timestamptz, 13 timestamptz, 14 timestamptz, 15 timestamptz,
+            16 jsonb, 17 jsonb
+        ),
+        " as n (id, kind, tenant, name, scopes, digest, last4, previous_digest, previous_until, \
+                key_set, key_set_url, created, expires, last_used, revoked, allowed_origins, limits) \
+        where true"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, REVOKE, CHANGE_STATE];
+    /// Updates rows in id order, so that it and the recording of uses do not block each other.
+    const REVOKE: &str = concat!(
+        "update credentials set revoked_at = n.at \
+        from (select c.id, q.at from ",
+        unnest!(1 text, 2 timestamptz),
+        " as q (id, at) \
+            join credentials c on c.id = q.id order by c.id for update of c) n \
+        where credentials.id = n.id and credentials.revoked_at is null"
+    );
+
+    /// One statement, since one row cannot be changed twice in a batch.
+    const CHANGE_STATE: &str = "\
+        update store_state set access_version = access_version + $1::bool::int, \
+            had_key = had_key or $2::bool \
+        where ($1::bool or $2::bool and not had_key)";
+}
 
 /// Inserts new credentials.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {

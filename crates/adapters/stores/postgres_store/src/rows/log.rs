@@ -9,27 +9,6 @@ use crate::{
     fragments::unnest,
 };
 
-const INSERT_EVENTS: &str = concat!(
-    "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
-        actor, data, bytes) \
-    select n.*, octet_length(n.data::text) \
-    from ",
-    unnest!(
-        1 text, 2 bigint, 3 text, 4 timestamptz, 5 uuid, 6 uuid, 7 text, 8 uuid, 9 text,
-        10 jsonb
-    ),
-    " as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
-    where true"
-);
-const RELEASE_KEYS: &str = concat!(
-    "update idempotency_records r set turn_id = null, released_into = n.conversation, \
-        released_by = n.turn \
-    from ",
-    unnest!(1 text, 2 text, 3 text, 4 text, 5 uuid, 6 uuid),
-    " as n (tenant, principal, operation, key, turn, conversation) \
-    where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
-        and r.key = n.key and r.turn_id = n.turn"
-);
 macro_rules! insert_records {
     () => {
         concat!(
@@ -41,28 +20,47 @@ macro_rules! insert_records {
         )
     };
 }
-const INSERT_RECORDS: &str = insert_records!();
-const REPLACE_RECORDS: &str = concat!(
-    insert_records!(),
-    " on conflict (tenant_id, principal, operation, key) do update \
-        set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
-            released_into = null, released_by = null, answer = excluded.answer, created_at = excluded.created_at"
-);
-const RAISE_HEADS: &str = concat!(
-    "update tenants set head_seq = n.head from ",
-    unnest!(1 text, 2 bigint),
-    " as n (tenant, head) \
-    where tenants.id = n.tenant"
-);
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT_EVENTS,
-    RELEASE_KEYS,
-    INSERT_RECORDS,
-    REPLACE_RECORDS,
-    RAISE_HEADS,
-];
+relational::statements! {
+    const INSERT_EVENTS: &str = concat!(
+        "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+            actor, data, bytes) \
+        select n.*, octet_length(n.data::text) \
+        from ",
+        unnest!(
+            1 text, 2 bigint, 3 text, 4 timestamptz, 5 uuid, 6 uuid, 7 text, 8 uuid, 9 text,
+            10 jsonb
+        ),
+        " as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
+        where true"
+    );
+
+    const RELEASE_KEYS: &str = concat!(
+        "update idempotency_records r set turn_id = null, released_into = n.conversation, \
+            released_by = n.turn \
+        from ",
+        unnest!(1 text, 2 text, 3 text, 4 text, 5 uuid, 6 uuid),
+        " as n (tenant, principal, operation, key, turn, conversation) \
+        where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
+            and r.key = n.key and r.turn_id = n.turn"
+    );
+
+    const INSERT_RECORDS: &str = insert_records!();
+
+    const REPLACE_RECORDS: &str = concat!(
+        insert_records!(),
+        " on conflict (tenant_id, principal, operation, key) do update \
+            set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
+                released_into = null, released_by = null, answer = excluded.answer, created_at = excluded.created_at"
+    );
+
+    const RAISE_HEADS: &str = concat!(
+        "update tenants set head_seq = n.head from ",
+        unnest!(1 text, 2 bigint),
+        " as n (tenant, head) \
+        where tenants.id = n.tenant"
+    );
+}
 
 /// Inserts new events.
 pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {

@@ -5,48 +5,49 @@ use ports::write_store::{MessageCopy, MessageRow, MessageTurn, SupersededMessage
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
-const INSERT: &str = concat!(
-    "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-    select * from ",
-    unnest!(
-        1 text, 2 uuid, 3 bigint, 4 uuid, 5 uuid, 6 text, 7 text, 8 timestamptz, 9 text,
-        10 bigint, 11 text, 12 bigint, 13 bigint
-    ),
-    " as n where true"
-);
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+        select * from ",
+        unnest!(
+            1 text, 2 uuid, 3 bigint, 4 uuid, 5 uuid, 6 text, 7 text, 8 timestamptz, 9 text,
+            10 bigint, 11 text, 12 bigint, 13 bigint
+        ),
+        " as n where true"
+    );
 
-const SUPERSEDE: &str = concat!(
-    "update messages m set superseded_at = n.at \
-    from ",
-    unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz),
-    " as n (tenant, conversation, from_seq, at) \
-    where m.tenant_id = n.tenant and m.conversation_id = n.conversation \
-        and m.seq >= n.from_seq and num_nonnulls(m.superseded_at) = 0"
-);
-const SET_TURNS: &str = concat!(
-    "update messages m set turn_id = n.turn \
-    from ",
-    unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
-    " as n (tenant, conversation, seq, turn) \
-    where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
-);
-const COPY: &str = concat!(
-    "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-    select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
-        m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
-        m.input_tokens, m.output_tokens \
-    from ",
-    unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
-    " as n (tenant, conversation, to_seq, copy) \
-    join messages m on m.tenant_id = n.tenant and m.conversation_id = n.conversation \
-        and m.seq <= n.to_seq \
-    where num_nonnulls(m.superseded_at) = 0"
-);
+    const SUPERSEDE: &str = concat!(
+        "update messages m set superseded_at = n.at \
+        from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz),
+        " as n (tenant, conversation, from_seq, at) \
+        where m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+            and m.seq >= n.from_seq and num_nonnulls(m.superseded_at) = 0"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, SUPERSEDE, SET_TURNS, COPY];
+    const SET_TURNS: &str = concat!(
+        "update messages m set turn_id = n.turn \
+        from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
+        " as n (tenant, conversation, seq, turn) \
+        where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
+    );
+
+    const COPY: &str = concat!(
+        "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+        select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
+            m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
+            m.input_tokens, m.output_tokens \
+        from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
+        " as n (tenant, conversation, to_seq, copy) \
+        join messages m on m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+            and m.seq <= n.to_seq \
+        where num_nonnulls(m.superseded_at) = 0"
+    );
+}
 
 /// Inserts new messages.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {

@@ -6,41 +6,42 @@ use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
-const INSERT: &str = concat!(
-    "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
-        principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
-        metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-        queued_at) \
-    select n.*, case n.status when 'queued' then clock_timestamp() end from ",
-    unnest!(
-        1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
-        10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
-        18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
-        24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint
-    ),
-    " as n (tenant, id, conversation, agent, agent_version, status) \
-    where true"
-);
-const END: &str = concat!(
-    "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
-        tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
-    from ",
-    unnest!(1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 timestamptz),
-    " as n (tenant, id, status, reply_seq, degraded, tool_calls, error, finished) \
-    where turns.tenant_id = n.tenant and turns.id = n.id"
-);
-const START: &str = concat!(
-    "update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
-        turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
-    from ",
-    unnest!(1 text, 2 uuid, 3 uuid, 4 bigint, 5 bigint, 6 bigint, 7 timestamptz),
-    " as n (tenant, id, node, agent_version, turn_number, message_seq, started) \
-    where turns.tenant_id = n.tenant and turns.id = n.id"
-);
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+            principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
+            metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
+            started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
+            queued_at) \
+        select n.*, case n.status when 'queued' then clock_timestamp() end from ",
+        unnest!(
+            1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
+            10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
+            18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
+            24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint
+        ),
+        " as n (tenant, id, conversation, agent, agent_version, status) \
+        where true"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
+    const END: &str = concat!(
+        "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
+            tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
+        from ",
+        unnest!(1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 timestamptz),
+        " as n (tenant, id, status, reply_seq, degraded, tool_calls, error, finished) \
+        where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
+    const START: &str = concat!(
+        "update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
+            turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
+        from ",
+        unnest!(1 text, 2 uuid, 3 uuid, 4 bigint, 5 bigint, 6 bigint, 7 timestamptz),
+        " as n (tenant, id, node, agent_version, turn_number, message_seq, started) \
+        where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+}
 
 /// Inserts new turns.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {

@@ -11,35 +11,29 @@ use super::Repositories;
 use crate::{
     Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
+    statements,
     stored::StoredAgent,
     text_range::name_range,
 };
 
 /// The statements on agents. The first parameter is the tenant, whose head each of them returns.
 pub trait AgentSql: Store<Row: ReadAs<StoredAgent> + ReadAs<ListedRow<StoredAgent>>> {
-    /// Agent 2.
-    const FIND: &'static str;
+    statements! {
+        /// Agent 2.
+        const FIND: &'static str;
 
-    /// At most 2 agents before the position and id 3 and 4, newest first.
-    const LIST_ALL: &'static str;
+        /// At most 2 agents before the position and id 3 and 4, newest first.
+        const LIST_ALL: &'static str;
 
-    /// At most 2 agents from after the search key and id 3 and 4 up to the search key 5.
-    const LIST_BY_NAME: &'static str;
+        /// At most 2 agents from after the search key and id 3 and 4 up to the search key 5.
+        const LIST_BY_NAME: &'static str;
 
-    /// Those of `LIST_ALL` with capability 5.
-    const LIST_BY_CAPABILITY: &'static str;
+        /// Those of `LIST_ALL` with capability 5.
+        const LIST_BY_CAPABILITY: &'static str;
 
-    /// Those of `LIST_ALL` with one of the ids 5.
-    const LIST_BY_IDS: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::FIND,
-        Self::LIST_ALL,
-        Self::LIST_BY_NAME,
-        Self::LIST_BY_CAPABILITY,
-        Self::LIST_BY_IDS,
-    ];
+        /// Those of `LIST_ALL` with one of the ids 5.
+        const LIST_BY_IDS: &'static str;
+    }
 }
 
 #[async_trait]

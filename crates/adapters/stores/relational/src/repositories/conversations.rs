@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Parameter, Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
+    statements,
     stored::{StoredContext, StoredConversation},
 };
 
@@ -27,37 +28,28 @@ use crate::{
 pub trait ConversationSql:
     Store<Row: ReadAs<ListedRow<StoredConversation>> + ReadAs<StoredContext> + ReadAs<(Uuid,)>>
 {
-    /// The tenant's head, and conversation 2.
-    const FIND: &'static str;
+    statements! {
+        /// The tenant's head, and conversation 2.
+        const FIND: &'static str;
 
-    /// The tenant's head, and the part of conversation 2 that a chat needs.
-    const FIND_CONTEXT: &'static str;
+        /// The tenant's head, and the part of conversation 2 that a chat needs.
+        const FIND_CONTEXT: &'static str;
 
-    /// The id of the conversation with agent 2, user 3 (empty for none) and key 4.
-    const FIND_BY_NAME: &'static str;
+        /// The id of the conversation with agent 2, user 3 (empty for none) and key 4.
+        const FIND_BY_NAME: &'static str;
 
-    /// The tenant's head, and at most 2 conversations before the position and id 3 and 4.
-    const LIST: &'static str;
+        /// The tenant's head, and at most 2 conversations before the position and id 3 and 4.
+        const LIST: &'static str;
 
-    /// Those with agent 5.
-    const LIST_OF_AGENT: &'static str;
+        /// Those with agent 5.
+        const LIST_OF_AGENT: &'static str;
 
-    /// Those of user 5.
-    const LIST_OF_USER: &'static str;
+        /// Those of user 5.
+        const LIST_OF_USER: &'static str;
 
-    /// Those of user 6 with agent 5.
-    const LIST_OF_BOTH: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::FIND,
-        Self::FIND_CONTEXT,
-        Self::FIND_BY_NAME,
-        Self::LIST,
-        Self::LIST_OF_AGENT,
-        Self::LIST_OF_USER,
-        Self::LIST_OF_BOTH,
-    ];
+        /// Those of user 6 with agent 5.
+        const LIST_OF_BOTH: &'static str;
+    }
 }
 
 #[async_trait]

@@ -21,11 +21,14 @@ use crate::{
     column::TextList,
     page_budget, parameters,
     read::{self, ListedRow, ReadAs},
+    statements,
     store::Store,
     stored::{ProofColumns, StoredCredential, StoredRecord},
 };
 
-const DELETE_KEY: &str = "delete from credentials where id = $1 and kind = 'key'";
+statements! {
+    const DELETE_KEY: &str = "delete from credentials where id = $1 and kind = 'key'";
+}
 
 /// A row of a credential.
 type StoredRow<S> = StoredCredential<<S as CredentialSql>::Texts>;
@@ -43,28 +46,21 @@ pub trait CredentialSql:
     /// The type of columns that contain a list of texts.
     type Texts: TextList;
 
-    /// The credential with id 1 and kind 2.
-    const FIND: &'static str;
+    statements! {
+        /// The credential with id 1 and kind 2.
+        const FIND: &'static str;
 
-    /// The credentials of tenant 1 and kind 2 before position 3, newest first, at most 4.
-    const LIST: &'static str;
+        /// The credentials of tenant 1 and kind 2 before position 3, newest first, at most 4.
+        const LIST: &'static str;
 
-    /// Replaces the secret of the credential with tenant 1, id 2 and kind 3, unless it is revoked,
-    /// by the digest 4 with the last characters 5. The previous secret is valid until 6. Returns
-    /// the credential.
-    const ROTATE_SECRET: &'static str;
+        /// Replaces the secret of the credential with tenant 1, id 2 and kind 3, unless it is revoked,
+        /// by the digest 4 with the last characters 5. The previous secret is valid until 6. Returns
+        /// the credential.
+        const ROTATE_SECRET: &'static str;
 
-    /// Replaces its public keys by the set 4 or those at the address 5.
-    const ROTATE_KEYS: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::FIND,
-        Self::LIST,
-        Self::ROTATE_SECRET,
-        Self::ROTATE_KEYS,
-        DELETE_KEY,
-    ];
+        /// Replaces its public keys by the set 4 or those at the address 5.
+        const ROTATE_KEYS: &'static str;
+    }
 
     /// `CredentialRepository::insert_first_key`. Calls [`super::insert_first_key`] under a lock
     /// that excludes all other processes.

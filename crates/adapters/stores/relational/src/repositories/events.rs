@@ -14,6 +14,7 @@ use super::Repositories;
 use crate::{
     Parameter, column, page_budget, parameters,
     read::{self, ReadAs},
+    statements,
     store::Store,
     stored::{
         EMPTY_LOG, LogColumns, StoredChange, StoredConversation, StoredEvent, StoredMessage,
@@ -27,11 +28,15 @@ const MAX_SCANNED_EVENTS: i64 = 10_000;
 /// The maximum number of events that one count scans.
 const MAX_COUNTED_EVENTS: i64 = 100_000;
 
-const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
-const HEADS: &str = "select id, head_seq from tenants order by id";
-const CHANGES: &str = "\
-    select seq, type, agent_id, conversation_id, turn_id from events \
-    where tenant_id = $1 and seq > $2 order by seq limit $3";
+statements! {
+    const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
+
+    const HEADS: &str = "select id, head_seq from tenants order by id";
+
+    const CHANGES: &str = "\
+        select seq, type, agent_id, conversation_id, turn_id from events \
+        where tenant_id = $1 and seq > $2 order by seq limit $3";
+}
 
 /// The statements on the event log of tenant 1.
 pub trait EventSql:
@@ -48,39 +53,28 @@ pub trait EventSql:
              + ReadAs<(String, i64)>,
 >
 {
-    /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
-    /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
-    /// events of agents if 8 is true; those of conversations if 9 is true, else those of turns of
-    /// principal 10, and all of these only of user 11, unless it is null.
-    const PAGE: &'static str;
+    statements! {
+        /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
+        /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
+        /// events of agents if 8 is true; those of conversations if 9 is true, else those of turns of
+        /// principal 10, and all of these only of user 11, unless it is null.
+        const PAGE: &'static str;
 
-    /// The number of these events.
-    const COUNT: &'static str;
+        /// The number of these events.
+        const COUNT: &'static str;
 
-    /// The turns with the ids 2 and their replies.
-    const TURNS: &'static str;
+        /// The turns with the ids 2 and their replies.
+        const TURNS: &'static str;
 
-    /// The conversations with the ids 2 that are not deleted.
-    const CONVERSATIONS: &'static str;
+        /// The conversations with the ids 2 that are not deleted.
+        const CONVERSATIONS: &'static str;
 
-    /// The greetings of the conversations with the ids 2.
-    const GREETINGS: &'static str;
+        /// The greetings of the conversations with the ids 2.
+        const GREETINGS: &'static str;
 
-    /// The agents after the events at the positions 2.
-    const SNAPSHOTS: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::PAGE,
-        Self::COUNT,
-        Self::TURNS,
-        Self::CONVERSATIONS,
-        Self::GREETINGS,
-        Self::SNAPSHOTS,
-        BOUNDS,
-        HEADS,
-        CHANGES,
-    ];
+        /// The agents after the events at the positions 2.
+        const SNAPSHOTS: &'static str;
+    }
 }
 
 #[async_trait]

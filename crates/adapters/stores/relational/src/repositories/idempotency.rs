@@ -8,16 +8,16 @@ use super::Repositories;
 use crate::{
     Parameter, Store, parameters,
     read::{self, ReadAs},
+    statements,
     stored::StoredRecord,
 };
 
-const FIND: &str = "\
-    select fingerprint, turn_id, released_into, released_by, answer, created_at \
-    from idempotency_records \
-    where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
-
-/// The statements of this file.
-pub(super) const STATEMENTS: &[&str] = &[FIND];
+statements! {
+    const FIND: &str = "\
+        select fingerprint, turn_id, released_into, released_by, answer, created_at \
+        from idempotency_records \
+        where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
+}
 
 #[async_trait]
 impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for Repositories<S> {

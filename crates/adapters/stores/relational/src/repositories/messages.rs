@@ -8,6 +8,7 @@ use ports::{
 use crate::{
     Parameter, Store, column, page_budget, parameters,
     read::{self, ReadAs},
+    statements,
     stored::{StoredFoundMessage, StoredListedMessage},
 };
 
@@ -15,34 +16,26 @@ use crate::{
 pub trait MessageSql:
     Store<Row: ReadAs<StoredListedMessage> + ReadAs<StoredFoundMessage> + ReadAs<(i64, String, String)>>
 {
-    /// At most 4 messages after position 3, with the superseded ones if 5 is true, joined to the
-    /// tenant's head and to the conversation, if it exists.
-    const PAGE_ASCENDING: &'static str;
+    statements! {
+        /// At most 4 messages after position 3, with the superseded ones if 5 is true, joined to the
+        /// tenant's head and to the conversation, if it exists.
+        const PAGE_ASCENDING: &'static str;
 
-    /// The messages before position 3.
-    const PAGE_DESCENDING: &'static str;
+        /// The messages before position 3.
+        const PAGE_DESCENDING: &'static str;
 
-    /// The newest messages before position 3, at most 4, with at most 5 characters, oldest first.
-    const HISTORY: &'static str;
+        /// The newest messages before position 3, at most 4, with at most 5 characters, oldest first.
+        const HISTORY: &'static str;
 
-    /// The message with id 3.
-    const FIND: &'static str;
+        /// The message with id 3.
+        const FIND: &'static str;
 
-    /// The newest message with the client's id 3.
-    const FIND_BY_CLIENT_ID: &'static str;
+        /// The newest message with the client's id 3.
+        const FIND_BY_CLIENT_ID: &'static str;
 
-    /// The message at position 3, also in a conversation that is deleted.
-    const AT: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::PAGE_ASCENDING,
-        Self::PAGE_DESCENDING,
-        Self::HISTORY,
-        Self::FIND,
-        Self::FIND_BY_CLIENT_ID,
-        Self::AT,
-    ];
+        /// The message at position 3, also in a conversation that is deleted.
+        const AT: &'static str;
+    }
 }
 
 /// Returns one page of a conversation's messages; `None` if the conversation does not exist.

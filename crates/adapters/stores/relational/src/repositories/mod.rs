@@ -34,7 +34,7 @@ use std::sync::Arc;
 use ports::{Maintenance, Storage, WriteStore};
 
 use crate::{
-    LogTrimSql, Store,
+    LogTrimSql, Store, log_trim,
     read::ReadAs,
     stored::{StoredRecord, StoredSigningKey, StoredTenant},
 };
@@ -96,7 +96,11 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as SweepSql>::STATEMENTS,
         <S as TicketSql>::STATEMENTS,
         <S as TurnSql>::STATEMENTS,
+        credentials::STATEMENTS,
+        events::STATEMENTS,
         idempotency::STATEMENTS,
+        log_trim::STATEMENTS,
+        nodes::STATEMENTS,
         signing_keys::STATEMENTS,
         store_state::STATEMENTS,
         tenants::STATEMENTS,

@@ -12,37 +12,33 @@ use crate::{
     column::corrupt,
     parameters,
     read::{self, ReadAs},
+    statements,
     stored::StoredNode,
 };
 
 /// The columns `count` and `lowest_level` of `LiveNodes`.
 type StoredLiveNodes = (i64, i32);
 
-const DELETE: &str = "delete from nodes where id = $1";
+statements! {
+    const DELETE: &str = "delete from nodes where id = $1";
+}
 
 /// The statements on nodes.
 pub trait NodeSql: Store<Row: ReadAs<StoredNode> + ReadAs<StoredLiveNodes>> {
-    /// Inserts node 1 with the lease 2, version 3, running for 4, and level 5. Returns the live nodes.
-    const INSERT: &'static str;
+    statements! {
+        /// Inserts node 1 with the lease 2, version 3, running for 4, and level 5. Returns the live nodes.
+        const INSERT: &'static str;
 
-    /// Renews the lease of node 1 to 2, unless it is marked as dead. Returns the live nodes.
-    const RENEW: &'static str;
+        /// Renews the lease of node 1 to 2, unless it is marked as dead. Returns the live nodes.
+        const RENEW: &'static str;
 
-    /// The nodes with valid leases.
-    const LIST: &'static str;
+        /// The nodes with valid leases.
+        const LIST: &'static str;
 
-    /// Stores node 1 of region 2 with version 3, running for 4, connected for 5, the lease 6 and
-    /// level 7.
-    const REPORT_FAR: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::INSERT,
-        Self::RENEW,
-        Self::LIST,
-        Self::REPORT_FAR,
-        DELETE,
-    ];
+        /// Stores node 1 of region 2 with version 3, running for 4, connected for 5, the lease 6 and
+        /// level 7.
+        const REPORT_FAR: &'static str;
+    }
 }
 
 #[async_trait]

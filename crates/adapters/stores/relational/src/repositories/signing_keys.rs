@@ -8,21 +8,24 @@ use super::{Repositories, store_state::raise_access_version};
 use crate::{
     Store, parameters,
     read::{self, ReadAs},
+    statements,
     stored::StoredSigningKey,
 };
 
-const LIST: &str = "\
-    select kid, private_key, is_sealed, public_key, created_at, valid_until from signing_keys \
-    order by created_at desc, kid desc";
-const NEWEST: &str = "select kid from signing_keys order by created_at desc, kid desc limit 1";
-const END: &str = "\
-    update signing_keys set valid_until = $1 where valid_until is null or valid_until > $1";
-const INSERT: &str = "\
-    insert into signing_keys (kid, private_key, is_sealed, public_key, created_at, valid_until) \
-    values ($1, $2, $3, $4, $5, $6)";
+statements! {
+    const LIST: &str = "\
+        select kid, private_key, is_sealed, public_key, created_at, valid_until from signing_keys \
+        order by created_at desc, kid desc";
 
-/// The statements of this file.
-pub(super) const STATEMENTS: &[&str] = &[LIST, NEWEST, END, INSERT];
+    const NEWEST: &str = "select kid from signing_keys order by created_at desc, kid desc limit 1";
+
+    const END: &str = "\
+        update signing_keys set valid_until = $1 where valid_until is null or valid_until > $1";
+
+    const INSERT: &str = "\
+        insert into signing_keys (kid, private_key, is_sealed, public_key, created_at, valid_until) \
+        values ($1, $2, $3, $4, $5, $6)";
+}
 
 #[async_trait]
 impl<S> SigningKeyRepository for Repositories<S>

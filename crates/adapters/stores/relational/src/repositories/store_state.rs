@@ -5,13 +5,14 @@ use ports::{RepositoryError, Rows};
 use crate::{
     Store,
     read::{self, ReadAs},
+    statements,
 };
 
-pub(super) const ACCESS_VERSION: &str = "select access_version from store_state";
-pub(super) const HAD_KEY: &str = "select had_key from store_state";
+statements! {
+    pub(super) const ACCESS_VERSION: &str = "select access_version from store_state";
 
-/// The statements of this file.
-pub(super) const STATEMENTS: &[&str] = &[ACCESS_VERSION, HAD_KEY];
+    pub(super) const HAD_KEY: &str = "select had_key from store_state";
+}
 
 /// Raises the version that grows with every change that restricts access, so that every node
 /// discards its cached credentials.

@@ -11,6 +11,7 @@ use super::Repositories;
 use crate::{
     Store, column, parameters,
     read::{self, ReadAs},
+    statements,
 };
 
 /// The columns `tenant_id`, `conversation_id` and `id` of a turn.
@@ -21,30 +22,23 @@ pub trait SweepSql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
     /// True if only one process can use the store, so that all other nodes are dead.
     const IS_OF_ONE_PROCESS: bool;
 
-    /// Deletes the nodes that are marked as dead and have no turns in progress.
-    const DELETE_DEAD_NODES: &'static str;
+    statements! {
+        /// Deletes the nodes that are marked as dead and have no turns in progress.
+        const DELETE_DEAD_NODES: &'static str;
 
-    /// Marks dead nodes other than 1.
-    const MARK_DEAD_NODES: &'static str;
+        /// Marks dead nodes other than 1.
+        const MARK_DEAD_NODES: &'static str;
 
-    /// The ids of the tenants with turns of dead nodes, or with turns that are queued for longer than
-    /// 1 or can start.
-    const TENANTS_TO_SWEEP: &'static str;
+        /// The ids of the tenants with turns of dead nodes, or with turns that are queued for longer than
+        /// 1 or can start.
+        const TENANTS_TO_SWEEP: &'static str;
 
-    /// The turns in progress under node 1.
-    const IN_PROGRESS_UNDER: &'static str;
+        /// The turns in progress under node 1.
+        const IN_PROGRESS_UNDER: &'static str;
 
-    /// All queued turns.
-    const QUEUED: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::DELETE_DEAD_NODES,
-        Self::MARK_DEAD_NODES,
-        Self::TENANTS_TO_SWEEP,
-        Self::IN_PROGRESS_UNDER,
-        Self::QUEUED,
-    ];
+        /// All queued turns.
+        const QUEUED: &'static str;
+    }
 }
 
 #[async_trait]

@@ -10,15 +10,17 @@ use crate::{
     column::corrupt,
     parameters,
     read::{self, ReadAs},
+    statements,
     stored::StoredTenant,
 };
 
-const INSERT: &str = "insert into tenants (id, created_at) values ($1, $2)";
-const EXISTS: &str = "select exists (select 1 from tenants where id = $1)";
-const LIST: &str = "select id, created_at from tenants order by id";
+statements! {
+    const INSERT: &str = "insert into tenants (id, created_at) values ($1, $2)";
 
-/// The statements of this file.
-pub(super) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST];
+    const EXISTS: &str = "select exists (select 1 from tenants where id = $1)";
+
+    const LIST: &str = "select id, created_at from tenants order by id";
+}
 
 #[async_trait]
 impl<S> TenantRepository for Repositories<S>

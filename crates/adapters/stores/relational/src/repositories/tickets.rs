@@ -13,21 +13,21 @@ use crate::{
     column::corrupt,
     parameters,
     read::{self, ReadAs},
+    statements,
 };
 
 /// The statements on tickets, whose digest is the first parameter.
 pub trait TicketSql: Store<Row: ReadAs<(Json<CallerClaims>,)>> {
-    /// Inserts a ticket with content 2 and life 3, unless the digest exists. Returns a row.
-    const INSERT: &'static str;
+    statements! {
+        /// Inserts a ticket with content 2 and life 3, unless the digest exists. Returns a row.
+        const INSERT: &'static str;
 
-    /// The content of a ticket that has not expired.
-    const FIND: &'static str;
+        /// The content of a ticket that has not expired.
+        const FIND: &'static str;
 
-    /// Deletes a ticket that has not expired, and returns its content.
-    const REDEEM: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[Self::INSERT, Self::FIND, Self::REDEEM];
+        /// Deletes a ticket that has not expired, and returns its content.
+        const REDEEM: &'static str;
+    }
 }
 
 #[async_trait]

@@ -9,28 +9,26 @@ use super::{Repositories, store_state::raise_access_version};
 use crate::{
     Store, parameters,
     read::{self, ReadAs},
+    statements,
 };
 
-const REVOKE: &str = "\
-    insert into revoked_tokens (id, ends_at) values ($1, $2) on conflict do nothing";
-const IS_REVOKED: &str = "select exists (select 1 from revoked_tokens where id = $1)";
-const USER_GENERATION: &str = "\
-    select coalesce((select generation from user_token_generations \
-        where tenant_id = $1 and user_id = $2), 0)";
-const WITHDRAW_USER_TOKENS: &str = "\
-    insert into user_token_generations as g (tenant_id, user_id, generation) values ($1, $2, 1) \
-    on conflict (tenant_id, user_id) do update set generation = g.generation + 1";
-const USE_ASSERTION: &str = "\
-    insert into used_assertions (digest, ends_at) values ($1, $2) on conflict do nothing";
+statements! {
+    const REVOKE: &str = "\
+        insert into revoked_tokens (id, ends_at) values ($1, $2) on conflict do nothing";
 
-/// The statements of this file.
-pub(super) const STATEMENTS: &[&str] = &[
-    REVOKE,
-    IS_REVOKED,
-    USER_GENERATION,
-    WITHDRAW_USER_TOKENS,
-    USE_ASSERTION,
-];
+    const IS_REVOKED: &str = "select exists (select 1 from revoked_tokens where id = $1)";
+
+    const USER_GENERATION: &str = "\
+        select coalesce((select generation from user_token_generations \
+            where tenant_id = $1 and user_id = $2), 0)";
+
+    const WITHDRAW_USER_TOKENS: &str = "\
+        insert into user_token_generations as g (tenant_id, user_id, generation) values ($1, $2, 1) \
+        on conflict (tenant_id, user_id) do update set generation = g.generation + 1";
+
+    const USE_ASSERTION: &str = "\
+        insert into used_assertions (digest, ends_at) values ($1, $2) on conflict do nothing";
+}
 
 #[async_trait]
 impl<S> TokenRepository for Repositories<S>

@@ -11,6 +11,7 @@ use super::Repositories;
 use crate::{
     Parameter, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
+    statements,
     store::Store,
     stored::{StoredOpenTurn, StoredTurn, StoredTurnWithUser},
 };
@@ -19,49 +20,37 @@ use crate::{
 pub trait TurnSql:
     Store<Row: ReadAs<StoredTurnWithUser> + ReadAs<ListedRow<StoredTurn>> + ReadAs<StoredOpenTurn>>
 {
-    /// The tenant's head, and the turn with id 2 and its user.
-    const FIND: &'static str;
+    statements! {
+        /// The tenant's head, and the turn with id 2 and its user.
+        const FIND: &'static str;
 
-    /// The running turn of conversation 2, or else the first queued one, or else the newest.
-    const FIND_CURRENT: &'static str;
+        /// The running turn of conversation 2, or else the first queued one, or else the newest.
+        const FIND_CURRENT: &'static str;
 
-    /// The turns of conversation 2 after position 3, at most 4, with the tenant's head.
-    const LIST_ASCENDING: &'static str;
+        /// The turns of conversation 2 after position 3, at most 4, with the tenant's head.
+        const LIST_ASCENDING: &'static str;
 
-    /// The turns before position 3.
-    const LIST_DESCENDING: &'static str;
+        /// The turns before position 3.
+        const LIST_DESCENDING: &'static str;
 
-    /// The open turns after position 3.
-    const LIST_OPEN_ASCENDING: &'static str;
+        /// The open turns after position 3.
+        const LIST_OPEN_ASCENDING: &'static str;
 
-    /// The open turns before position 3.
-    const LIST_OPEN_DESCENDING: &'static str;
+        /// The open turns before position 3.
+        const LIST_OPEN_DESCENDING: &'static str;
 
-    /// The turns with status 5 after position 3.
-    const LIST_OF_STATUS_ASCENDING: &'static str;
+        /// The turns with status 5 after position 3.
+        const LIST_OF_STATUS_ASCENDING: &'static str;
 
-    /// The turns with status 5 before position 3.
-    const LIST_OF_STATUS_DESCENDING: &'static str;
+        /// The turns with status 5 before position 3.
+        const LIST_OF_STATUS_DESCENDING: &'static str;
 
-    /// The open turns of agent 2, by id.
-    const OPEN_OF_AGENT: &'static str;
+        /// The open turns of agent 2, by id.
+        const OPEN_OF_AGENT: &'static str;
 
-    /// Those in conversation 3.
-    const OPEN_OF_CONVERSATION: &'static str;
-
-    /// All statements.
-    const STATEMENTS: &'static [&'static str] = &[
-        Self::FIND,
-        Self::FIND_CURRENT,
-        Self::LIST_ASCENDING,
-        Self::LIST_DESCENDING,
-        Self::LIST_OPEN_ASCENDING,
-        Self::LIST_OPEN_DESCENDING,
-        Self::LIST_OF_STATUS_ASCENDING,
-        Self::LIST_OF_STATUS_DESCENDING,
-        Self::OPEN_OF_AGENT,
-        Self::OPEN_OF_CONVERSATION,
-    ];
+        /// Those in conversation 3.
+        const OPEN_OF_CONVERSATION: &'static str;
+    }
 }
 
 #[async_trait]

@@ -4,81 +4,78 @@ use relational::{reply_columns, turn_columns};
 
 use crate::fragments::join_reply;
 
-pub(super) const HEADS: &str = "\
-    select t.id, t.head_seq from json_each(?) q cross join tenants t on t.id = q.value";
-pub(super) const CONVERSATIONS: &str = "\
-    select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.version, c.message_count as last_message_seq, c.superseded_count, \
-        case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
-            from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
-            and m.superseded_at is null), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
-        (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-            and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-            and r.status = 'in_progress') as running, \
-        (select count(*) from turns r where r.tenant_id = c.tenant_id \
-            and r.agent_id = c.agent_id and r.conversation_id = c.id \
-            and r.status in ('queued', 'in_progress') and r.status = 'queued') as waiting, \
-        (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-            and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-            and r.status = 'queued' order by r.queued_seq limit 1) as first_waiting \
-    from json_each(?) q \
-    cross join conversations c \
-        on c.tenant_id = q.value ->> 0 and c.id = unhex(q.value ->> 1) \
-    cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
-    where c.deleted_at is null and a.deleted_at is null";
-pub(super) const AGENTS: &str = "\
-    select a.tenant_id, a.id, a.version from json_each(?) q \
-    cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1) \
-    where a.deleted_at is null";
-pub(super) const EXISTING_AGENTS: &str = "\
-    select a.tenant_id, a.id from json_each(?) q \
-    cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1)";
-pub(super) const TURNS: &str = concat!(
-    "select ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from json_each(?) q \
-     cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
-    join_reply!()
-);
-pub(super) const NAMED: &str = "\
-    select c.tenant_id, c.agent_id, c.user_id, c.key, c.id from json_each(?) q \
-    cross join conversations c on c.tenant_id = q.value ->> 0 \
-        and c.agent_id = unhex(q.value ->> 1) and coalesce(c.user_id, '') = q.value ->> 2 \
-        and c.key = q.value ->> 3 \
-    where c.key is not null and c.deleted_at is null";
-pub(super) const CREDENTIALS: &str = "\
-    select c.id, c.tenant_id, c.kind, c.revoked_at is not null \
-    from json_each(?) q cross join credentials c on c.id = q.value";
-pub(super) const RECORDS: &str = "\
-    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
-        r.released_into, r.released_by, r.answer, r.created_at \
-    from json_each(?) q cross join idempotency_records r \
-        on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
-        and r.operation = q.value ->> 2 and r.key = q.value ->> 3";
-pub(super) const LIVE_NODES: &str = "\
-    select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
-    where n.swept = 0";
-pub(super) const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
-    from json_each(?) q cross join events e \
-        on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
-    where e.conversation_id in (select unhex(value) from json_each(?)) \
-        or e.conversation_id is null \
-            and e.agent_id in (select unhex(value) from json_each(?)) \
-    order by e.tenant_id, e.seq";
+relational::statements! {
+    pub(super) const HEADS: &str = "\
+        select t.id, t.head_seq from json_each(?) q cross join tenants t on t.id = q.value";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    HEADS,
-    CONVERSATIONS,
-    AGENTS,
-    EXISTING_AGENTS,
-    TURNS,
-    NAMED,
-    CREDENTIALS,
-    RECORDS,
-    LIVE_NODES,
-    LOGGED,
-];
+    pub(super) const CONVERSATIONS: &str = "\
+        select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
+            c.version, c.message_count as last_message_seq, c.superseded_count, \
+            case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
+                from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+                and m.superseded_at is null), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+            (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+                and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+                and r.status = 'in_progress') as running, \
+            (select count(*) from turns r where r.tenant_id = c.tenant_id \
+                and r.agent_id = c.agent_id and r.conversation_id = c.id \
+                and r.status in ('queued', 'in_progress') and r.status = 'queued') as waiting, \
+            (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+                and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+                and r.status = 'queued' order by r.queued_seq limit 1) as first_waiting \
+        from json_each(?) q \
+        cross join conversations c \
+            on c.tenant_id = q.value ->> 0 and c.id = unhex(q.value ->> 1) \
+        cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+        where c.deleted_at is null and a.deleted_at is null";
+
+    pub(super) const AGENTS: &str = "\
+        select a.tenant_id, a.id, a.version from json_each(?) q \
+        cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1) \
+        where a.deleted_at is null";
+
+    pub(super) const EXISTING_AGENTS: &str = "\
+        select a.tenant_id, a.id from json_each(?) q \
+        cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1)";
+
+    pub(super) const TURNS: &str = concat!(
+        "select ",
+        turn_columns!(),
+        ", ",
+        reply_columns!(),
+        " from json_each(?) q \
+         cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
+        join_reply!()
+    );
+
+    pub(super) const NAMED: &str = "\
+        select c.tenant_id, c.agent_id, c.user_id, c.key, c.id from json_each(?) q \
+        cross join conversations c on c.tenant_id = q.value ->> 0 \
+            and c.agent_id = unhex(q.value ->> 1) and coalesce(c.user_id, '') = q.value ->> 2 \
+            and c.key = q.value ->> 3 \
+        where c.key is not null and c.deleted_at is null";
+
+    pub(super) const CREDENTIALS: &str = "\
+        select c.id, c.tenant_id, c.kind, c.revoked_at is not null \
+        from json_each(?) q cross join credentials c on c.id = q.value";
+
+    pub(super) const RECORDS: &str = "\
+        select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
+            r.released_into, r.released_by, r.answer, r.created_at \
+        from json_each(?) q cross join idempotency_records r \
+            on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
+            and r.operation = q.value ->> 2 and r.key = q.value ->> 3";
+
+    pub(super) const LIVE_NODES: &str = "\
+        select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
+        where n.swept = 0";
+
+    pub(super) const LOGGED: &str = "\
+        select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
+        from json_each(?) q cross join events e \
+            on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
+        where e.conversation_id in (select unhex(value) from json_each(?)) \
+            or e.conversation_id is null \
+                and e.agent_id in (select unhex(value) from json_each(?)) \
+        order by e.tenant_id, e.seq";
+}

@@ -20,9 +20,6 @@ macro_rules! deleted_messages {
     };
 }
 
-pub(super) const PING: &str = "select 1";
-pub(super) const NOW: &str = concat!("select ", now!());
-
 /// Deleted agents whose conversations may not all be marked yet. New ones cannot be added to them.
 macro_rules! unmarked_agents {
     ($columns:literal) => {
@@ -35,84 +32,83 @@ macro_rules! unmarked_agents {
     };
 }
 
-pub(super) const MARK_CONVERSATIONS: &str = concat!(
-    "update conversations set deleted_at = ( \
-        select a.deleted_at from agents a \
-        where a.tenant_id = conversations.tenant_id and a.id = conversations.agent_id) \
-    where rowid in ( \
-        select c.rowid from ",
-    unmarked_agents!("tenant_id, id"),
-    "cross join conversations c \
-        on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null limit ?1)"
-);
-pub(super) const MARK_AGENTS: &str = concat!(
-    "update agents set conversations_marked = 1 where rowid in ( \
-        select a.rowid from ",
-    unmarked_agents!("rowid, tenant_id, id"),
-    "where not exists ( \
-        select 1 from conversations c \
-        where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null))"
-);
-/// Turns with a reply are found by their messages.
-pub(super) const DELETE_TURNS_OF_MESSAGES: &str = concat!(
-    deleted_messages!(),
-    "delete from turns where (tenant_id, id) in ( \
-        select tenant_id, turn_id from chosen where turn_id is not null limit ?1)"
-);
-pub(super) const DELETE_MESSAGES: &str = concat!(
-    deleted_messages!(),
-    "delete from messages where (tenant_id, conversation_id, seq) in ( \
-        select tenant_id, conversation_id, seq from chosen limit ?1)"
-);
-pub(super) const DELETE_UNANSWERED_TURNS: &str = concat!(
-    deleted_conversations!(),
-    "delete from turns where (tenant_id, id) in ( \
-        select r.tenant_id, r.id from doomed cross join turns r \
-        on r.tenant_id = doomed.tenant_id and r.conversation_id = doomed.id and r.status <> 'completed' \
-        limit ?1)"
-);
-pub(super) const DELETE_CONVERSATIONS: &str = concat!(
-    deleted_conversations!(),
-    "delete from conversations where (tenant_id, id) in ( \
-        select tenant_id, id from doomed limit ?1)"
-);
-pub(super) const DELETE_AGENTS: &str = "\
-    delete from agents where rowid in ( \
-        select rowid from agents where deleted_at < ?2 limit ?1)";
-pub(super) const DELETE_CLAIMS: &str = "\
-    delete from idempotency_records where (tenant_id, principal, operation, key) in ( \
-        select tenant_id, principal, operation, key from idempotency_records \
-        where created_at < ?2 limit ?1)";
-pub(super) const DELETE_REVOKED_TOKENS: &str = "\
-    delete from revoked_tokens where id in ( \
-        select id from revoked_tokens where ends_at < ?2 limit ?1)";
-pub(super) const DELETE_USED_ASSERTIONS: &str = "\
-    delete from used_assertions where digest in ( \
-        select digest from used_assertions where ends_at < ?2 limit ?1)";
-pub(super) const DELETE_TICKETS: &str = "\
-    delete from tickets where digest in ( \
-        select digest from tickets where ends_at < ?2 limit ?1)";
-pub(super) const DELETE_SIGNING_KEYS: &str = "\
-    delete from signing_keys where kid in ( \
-        select kid from signing_keys where valid_until < ?2 limit ?1)";
+relational::statements! {
+    pub(super) const PING: &str = "select 1";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    PING,
-    NOW,
-    MARK_CONVERSATIONS,
-    MARK_AGENTS,
-    DELETE_TURNS_OF_MESSAGES,
-    DELETE_MESSAGES,
-    DELETE_UNANSWERED_TURNS,
-    DELETE_CONVERSATIONS,
-    DELETE_AGENTS,
-    DELETE_CLAIMS,
-    DELETE_REVOKED_TOKENS,
-    DELETE_USED_ASSERTIONS,
-    DELETE_TICKETS,
-    DELETE_SIGNING_KEYS,
-];
+    pub(super) const NOW: &str = concat!("select ", now!());
+
+    pub(super) const MARK_CONVERSATIONS: &str = concat!(
+        "update conversations set deleted_at = ( \
+            select a.deleted_at from agents a \
+            where a.tenant_id = conversations.tenant_id and a.id = conversations.agent_id) \
+        where rowid in ( \
+            select c.rowid from ",
+        unmarked_agents!("tenant_id, id"),
+        "cross join conversations c \
+            on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null limit ?1)"
+    );
+
+    pub(super) const MARK_AGENTS: &str = concat!(
+        "update agents set conversations_marked = 1 where rowid in ( \
+            select a.rowid from ",
+        unmarked_agents!("rowid, tenant_id, id"),
+        "where not exists ( \
+            select 1 from conversations c \
+            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null))"
+    );
+
+    /// Turns with a reply are found by their messages.
+    pub(super) const DELETE_TURNS_OF_MESSAGES: &str = concat!(
+        deleted_messages!(),
+        "delete from turns where (tenant_id, id) in ( \
+            select tenant_id, turn_id from chosen where turn_id is not null limit ?1)"
+    );
+
+    pub(super) const DELETE_MESSAGES: &str = concat!(
+        deleted_messages!(),
+        "delete from messages where (tenant_id, conversation_id, seq) in ( \
+            select tenant_id, conversation_id, seq from chosen limit ?1)"
+    );
+
+    pub(super) const DELETE_UNANSWERED_TURNS: &str = concat!(
+        deleted_conversations!(),
+        "delete from turns where (tenant_id, id) in ( \
+            select r.tenant_id, r.id from doomed cross join turns r \
+            on r.tenant_id = doomed.tenant_id and r.conversation_id = doomed.id and r.status <> 'completed' \
+            limit ?1)"
+    );
+
+    pub(super) const DELETE_CONVERSATIONS: &str = concat!(
+        deleted_conversations!(),
+        "delete from conversations where (tenant_id, id) in ( \
+            select tenant_id, id from doomed limit ?1)"
+    );
+
+    pub(super) const DELETE_AGENTS: &str = "\
+        delete from agents where rowid in ( \
+            select rowid from agents where deleted_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_CLAIMS: &str = "\
+        delete from idempotency_records where (tenant_id, principal, operation, key) in ( \
+            select tenant_id, principal, operation, key from idempotency_records \
+            where created_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_REVOKED_TOKENS: &str = "\
+        delete from revoked_tokens where id in ( \
+            select id from revoked_tokens where ends_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_USED_ASSERTIONS: &str = "\
+        delete from used_assertions where digest in ( \
+            select digest from used_assertions where ends_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_TICKETS: &str = "\
+        delete from tickets where digest in ( \
+            select digest from tickets where ends_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_SIGNING_KEYS: &str = "\
+        delete from signing_keys where kid in ( \
+            select kid from signing_keys where valid_until < ?2 limit ?1)";
+}
 
 /// The statements that mark rows after the deletion of an agent, in this order.
 pub(super) const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];

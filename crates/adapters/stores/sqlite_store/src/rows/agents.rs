@@ -8,32 +8,28 @@ use ports::{
 
 use super::change::{Changes, Parameter};
 
-const INSERT: &str = "\
-    insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, created_at, updated_at, sort_seq) \
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const INSERT_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
-    select a.tenant_id, c.value, a.id, a.sort_seq \
-    from agents a cross join json_each(a.capabilities) c where a.tenant_id = ? and a.id = ?";
-const UPDATE: &str = "\
-    update agents set name = ?, name_key = ?, personality = ?, capabilities = ?, config = ?, \
-        version = ?, updated_at = ? \
-    where tenant_id = ? and id = ?";
-const DELETE_CAPABILITIES: &str = "\
-    delete from agent_capabilities indexed by agent_capabilities_by_agent \
-    where tenant_id = ? and agent_id = ?";
+relational::statements! {
+    const INSERT: &str = "\
+        insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
+            version, created_at, updated_at, sort_seq) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-const DELETE: &str = "update agents set deleted_at = ? where tenant_id = ? and id = ?";
+    const INSERT_CAPABILITIES: &str = "\
+        insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+        select a.tenant_id, c.value, a.id, a.sort_seq \
+        from agents a cross join json_each(a.capabilities) c where a.tenant_id = ? and a.id = ?";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    INSERT_CAPABILITIES,
-    UPDATE,
-    DELETE_CAPABILITIES,
-    DELETE,
-];
+    const UPDATE: &str = "\
+        update agents set name = ?, name_key = ?, personality = ?, capabilities = ?, config = ?, \
+            version = ?, updated_at = ? \
+        where tenant_id = ? and id = ?";
+
+    const DELETE_CAPABILITIES: &str = "\
+        delete from agent_capabilities indexed by agent_capabilities_by_agent \
+        where tenant_id = ? and agent_id = ?";
+
+    const DELETE: &str = "update agents set deleted_at = ? where tenant_id = ? and id = ?";
+}
 
 /// Inserts a new agent and its capabilities.
 pub(super) fn insert<'r>(

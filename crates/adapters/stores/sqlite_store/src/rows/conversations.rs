@@ -8,23 +8,25 @@ use ports::{
 
 use super::change::{Changes, Parameter};
 
-const INSERT: &str = "\
-    insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-        forked_from) \
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const ADVANCE: &str = "\
-    update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
-        updated_at = ?, last_message_at = coalesce(?, last_message_at), \
-        excerpt = coalesce(?, excerpt), sort_seq = ? \
-    where tenant_id = ? and id = ?";
-const UPDATE: &str = "\
-    update conversations set title = ?, metadata = ?, version = ?, updated_at = ?, sort_seq = ? \
-    where tenant_id = ? and id = ?";
-const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
+relational::statements! {
+    const INSERT: &str = "\
+        insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
+            message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
+            forked_from) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE, UPDATE, DELETE];
+    const ADVANCE: &str = "\
+        update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
+            updated_at = ?, last_message_at = coalesce(?, last_message_at), \
+            excerpt = coalesce(?, excerpt), sort_seq = ? \
+        where tenant_id = ? and id = ?";
+
+    const UPDATE: &str = "\
+        update conversations set title = ?, metadata = ?, version = ?, updated_at = ?, sort_seq = ? \
+        where tenant_id = ? and id = ?";
+
+    const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
+}
 
 /// Inserts a new conversation.
 pub(super) fn insert<'r>(

@@ -9,19 +9,20 @@ use relational::{credential_columns, stored::ProofColumns};
 
 use super::change::{Changes, Parameter};
 
-const INSERT: &str = concat!(
-    "insert into credentials (",
-    credential_columns!(),
-    ", sort_seq) \
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        1 + (select coalesce(max(sort_seq), 0) from credentials where tenant_id = ?3 and kind = ?2))"
-);
-const REVOKE: &str = "update credentials set revoked_at = ? where id = ? and revoked_at is null";
-const CHANGE_STATE: &str = "\
-    update store_state set access_version = access_version + ?, had_key = max(had_key, ?)";
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into credentials (",
+        credential_columns!(),
+        ", sort_seq) \
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+            1 + (select coalesce(max(sort_seq), 0) from credentials where tenant_id = ?3 and kind = ?2))"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, REVOKE, CHANGE_STATE];
+    const REVOKE: &str = "update credentials set revoked_at = ? where id = ? and revoked_at is null";
+
+    const CHANGE_STATE: &str = "\
+        update store_state set access_version = access_version + ?, had_key = max(had_key, ?)";
+}
 
 /// Inserts a new credential.
 pub(super) fn insert<'r>(

@@ -5,29 +5,26 @@ use ports::write_store::{EventRow, IdempotencyRow, ReleasedKey};
 
 use super::change::Changes;
 
-const INSERT_EVENT: &str = "\
-    insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
-        actor, data) \
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const INSERT_SNAPSHOT: &str =
-    "insert into agent_snapshots (tenant_id, seq, agent) values (?, ?, ?)";
-const RELEASE_KEY: &str = "\
-    update idempotency_records set turn_id = null, released_into = ?1, released_by = ?2 \
-    where tenant_id = ?3 and principal = ?4 and operation = ?5 and key = ?6 and turn_id = ?2";
-const WRITE_RECORD: &str = "\
-    insert or replace into idempotency_records (tenant_id, principal, operation, key, \
-        fingerprint, turn_id, answer, created_at) \
-    values (?, ?, ?, ?, ?, ?, ?, ?)";
-const RAISE_HEAD: &str = "update tenants set head_seq = ? where id = ?";
+relational::statements! {
+    const INSERT_EVENT: &str = "\
+        insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+            actor, data) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT_EVENT,
-    INSERT_SNAPSHOT,
-    RELEASE_KEY,
-    WRITE_RECORD,
-    RAISE_HEAD,
-];
+    const INSERT_SNAPSHOT: &str =
+        "insert into agent_snapshots (tenant_id, seq, agent) values (?, ?, ?)";
+
+    const RELEASE_KEY: &str = "\
+        update idempotency_records set turn_id = null, released_into = ?1, released_by = ?2 \
+        where tenant_id = ?3 and principal = ?4 and operation = ?5 and key = ?6 and turn_id = ?2";
+
+    const WRITE_RECORD: &str = "\
+        insert or replace into idempotency_records (tenant_id, principal, operation, key, \
+            fingerprint, turn_id, answer, created_at) \
+        values (?, ?, ?, ?, ?, ?, ?, ?)";
+
+    const RAISE_HEAD: &str = "update tenants set head_seq = ? where id = ?";
+}
 
 /// Inserts a new event with the agent's snapshot that belongs to it.
 pub(super) fn insert_event<'r>(changes: &mut Changes<'r>, row: &'r EventRow) {

@@ -5,25 +5,27 @@ use ports::write_store::{MessageCopy, MessageRow, MessageTurn, SupersededMessage
 
 use super::change::Changes;
 
-const INSERT: &str = "\
-    insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const SUPERSEDE: &str = "\
-    update messages set superseded_at = ? \
-    where tenant_id = ? and conversation_id = ? and seq >= ? and superseded_at is null";
-const SET_TURN: &str = "\
-    update messages set turn_id = ? where tenant_id = ? and conversation_id = ? and seq = ?";
-const COPY: &str = "\
-    insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-    select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
-        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens \
-    from messages \
-    where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
+relational::statements! {
+    const INSERT: &str = "\
+        insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, SUPERSEDE, SET_TURN, COPY];
+    const SUPERSEDE: &str = "\
+        update messages set superseded_at = ? \
+        where tenant_id = ? and conversation_id = ? and seq >= ? and superseded_at is null";
+
+    const SET_TURN: &str = "\
+        update messages set turn_id = ? where tenant_id = ? and conversation_id = ? and seq = ?";
+
+    const COPY: &str = "\
+        insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+        select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens \
+        from messages \
+        where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
+}
 
 /// Inserts a new message.
 pub(super) fn insert<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {

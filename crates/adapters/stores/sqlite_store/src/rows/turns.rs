@@ -9,28 +9,29 @@ use serde::Serialize;
 
 use super::change::{Changes, Parameter};
 
-const INSERT: &str = concat!(
-    "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
-        principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
-        metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-        queued_at) \
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-        ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, case ?6 when 'queued' then ",
-    now!(),
-    " end)"
-);
-const END: &str = "\
-    update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, error = ?, \
-        finished_at = ? \
-    where tenant_id = ? and id = ?";
-const START: &str = "\
-    update turns set status = 'in_progress', node_id = ?, agent_version = ?, turn_number = ?, \
-        message_seq = ?, started_at = ? \
-    where tenant_id = ? and id = ?";
+relational::statements! {
+    const INSERT: &str = concat!(
+        "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+            principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
+            metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
+            started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
+            queued_at) \
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, case ?6 when 'queued' then ",
+        now!(),
+        " end)"
+    );
 
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
+    const END: &str = "\
+        update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, error = ?, \
+            finished_at = ? \
+        where tenant_id = ? and id = ?";
+
+    const START: &str = "\
+        update turns set status = 'in_progress', node_id = ?, agent_version = ?, turn_number = ?, \
+            message_seq = ?, started_at = ? \
+        where tenant_id = ? and id = ?";
+}
 
 /// Inserts a new turn.
 pub(super) fn insert<'r>(
