@@ -20,6 +20,7 @@ use super::{
     CloseCode, MAX_MESSAGE_BYTES, SendQueue, SendQueueFull, SocketTimeouts, close_code_for,
     deadlines::{Deadlines, DueAction, Timer},
     guard_payload, send_queue,
+    socket_metrics::SocketMetrics,
 };
 
 /// The time for the client's answer to a close frame.
@@ -36,6 +37,7 @@ pub struct Connection {
     progress: ConnectionState,
     /// Cancelled when the server stops listening.
     closing: CancellationToken,
+    metrics: SocketMetrics,
 }
 
 /// An event of a WebSocket.
@@ -68,7 +70,7 @@ impl From<SendQueueFull> for End {
 
 impl End {
     /// The label of the metric.
-    pub fn label(&self) -> String {
+    fn label(&self) -> String {
         match self {
             Self::Close(code) => code.number().to_string(),
             Self::Closed(_) => "client".to_owned(),
@@ -108,6 +110,7 @@ impl Connection {
             deadlines,
             progress: ConnectionState::of(request),
             closing,
+            metrics: SocketMetrics::start(),
         };
         Ok((response, connection))
     }
@@ -175,6 +178,7 @@ impl Connection {
     /// the frames soon or not at all.
     pub async fn close(&mut self, end: End, last: Option<ByteString>) {
         self.progress.begin_closing();
+        self.metrics.set_reason(end.label());
         match end {
             End::Close(code) => {
                 if code == CloseCode::SlowConsumer {

@@ -11,7 +11,6 @@ use super::{
     commands::{CommandError, CommandOutcome},
     context::{AdmittedCaller, Context},
     frames::{ServerFrame, encode},
-    socket_metrics::SocketMetrics,
     subscriber::{Subscriber, SubscriberEvent},
 };
 
@@ -78,7 +77,6 @@ impl Session {
     /// Serves the socket until it ends. By reference, because a future that owned the session would
     /// have room for it several times.
     pub(super) async fn run(&mut self) {
-        let mut metrics = SocketMetrics::start();
         let end = loop {
             let event = self.next_event().await;
             let handled = self.handle(event);
@@ -87,7 +85,6 @@ impl Session {
             }
         };
         self.finish_running_commands(&end).await;
-        metrics.set_reason(end.label());
         self.close(end).await;
     }
 

@@ -6,4 +6,6 @@ mod nodes;
 mod regions;
 mod slow_sockets;
 pub(crate) mod sockets;
+mod socket_metrics;
+mod sockets;
 mod wire;

@@ -107,7 +107,7 @@ impl ChatSocket {
         assert!(text.contains("(validation_failed, request "), "{text}");
     }
 
-    async fn close_code(mut self) -> u16 {
+    pub(super) async fn close_code(mut self) -> u16 {
         match self.receive().await {
             Message::Close(Some(close)) => close.code.into(),
             other => panic!("{other:?}"),
