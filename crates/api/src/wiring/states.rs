@@ -19,7 +19,7 @@ use kit::{
 };
 use ports::IdSource;
 use rest::{Metadata, RestState};
-use socket::SocketTimeouts;
+use socket::{SOCKET_LIMITS, SocketTimeouts};
 use tokio_util::sync::CancellationToken;
 
 use super::{Parts, auth::Auth, documents, regions};
@@ -49,6 +49,7 @@ pub(super) fn states(
     let settings = parts.settings;
     let site = site(parts);
     domain::problem::set_base_path(&site.base_path);
+    let metrics = parts.metrics.clone();
     let regions = Data::new(regions::regions(parts, node));
     let surfaces = SurfaceStates {
         rest: Data::new(RestState {
@@ -58,7 +59,7 @@ pub(super) fn states(
                 &parts.public_url,
                 settings.auth.issuers.iter().map(|it| it.name.clone()),
             ),
-            metrics: parts.metrics.clone(),
+            metrics: Box::new(move || metrics.render()),
         }),
         sockets: Data::new(settings.limits.sockets),
         regions,
@@ -80,6 +81,7 @@ pub(super) fn states(
             #[cfg(feature = "address-guard")]
             address_guard: super::rate_limits::address_guard(parts),
             address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
+            sockets: SOCKET_LIMITS,
         },
         bodies: Bodies {
             schemas: documents::schemas(settings, &parts.public_url),

@@ -12,6 +12,7 @@ pub mod readiness;
 pub mod reads;
 pub mod region;
 pub mod request;
+pub mod socket_limits;
 pub mod sse;
 pub mod state;
 pub mod turn_stream;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::AddressGuard;
 use crate::{
     auth::LargeResponses, body::Schemas, layers::AllowedOrigins, operations::OperationTable,
-    readiness::Readiness, region::OwnRegion,
+    readiness::Readiness, region::OwnRegion, socket_limits::SocketLimits,
 };
 
 /// A value that is built when it is first used.
@@ -78,6 +78,8 @@ pub struct Rates {
     pub address_guard: AddressGuard,
     /// The quota of the address guard; `None` without the guard.
     pub address_quota: Option<Quota>,
+    /// The limits of each socket.
+    pub sockets: SocketLimits,
 }
 
 /// The parts that read the bodies of requests.

@@ -93,5 +93,5 @@ pub async fn get_metrics(
     metrics::gauge!("node_lease_age").set(authorized.node.lease_age());
     HttpResponse::Ok()
         .content_type("text/plain; version=0.0.4")
-        .body(state.metrics.render())
+        .body((state.metrics)())
 }

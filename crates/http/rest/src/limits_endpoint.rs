@@ -4,10 +4,10 @@ use actix_web::{HttpResponse, web::Data};
 use domain::{Quota, RateLimits, Sizes};
 use kit::{
     auth::{AnyCredential, Authorized},
+    socket_limits::SocketLimits,
     state::HttpState,
 };
 use serde::Serialize;
-use socket::{SOCKET_LIMITS, frames::SocketLimits};
 use utoipa::ToSchema;
 
 /// All limits for the caller.
@@ -82,6 +82,6 @@ pub async fn get_limits(
         rates: Rates::new(limits, state.rates.address_quota),
         sizes: state.bodies.sizes.clone(),
         body_seconds: state.bodies.deadline.as_secs(),
-        sockets: SOCKET_LIMITS,
+        sockets: state.rates.sockets,
     })
 }

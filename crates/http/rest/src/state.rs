@@ -1,7 +1,6 @@
 //! The state of the REST operations.
 
 use access::oauth_server::AuthorizationServer;
-use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::Metadata;
 
@@ -11,6 +10,6 @@ pub struct RestState {
     pub oauth: AuthorizationServer,
     /// Its metadata.
     pub oauth_metadata: Metadata,
-    /// The handle that renders the metrics.
-    pub metrics: PrometheusHandle,
+    /// Renders the metrics.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
 }

@@ -1,9 +1,11 @@
 //! The limits of every socket.
 
+use kit::socket_limits::SocketLimits;
+
 use super::{
     MAX_FRAME_BYTES, MAX_MESSAGE_BYTES,
     command_rate::{COMMAND_BURST, COMMANDS_PER_SECOND},
-    frames::{MAX_CHANNELS, SocketLimits},
+    frames::MAX_CHANNELS,
     subscriptions::MAX_REPLAYED_EVENTS,
 };
 

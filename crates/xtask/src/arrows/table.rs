@@ -65,7 +65,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["http_clients", "kit", "server", "regions", "socket"],
         ],
     ),
-    ("rest", &[CORE, &["kit", "server", "socket"]]),
+    ("rest", &[CORE, &["kit", "server"]]),
     (
         "documents",
         &[&["domain", "kit", "regions", "rest", "socket"]],
@@ -109,7 +109,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     ("jsonwebtoken", &["access", "dev_bench"]),
     ("config", &["api"]),
-    ("metrics-exporter", &["rest", "api"]),
+    ("metrics-exporter", &["api"]),
     ("tracing-subscriber", &["api"]),
     ("governor", &["single_node", "kit"]),
     (

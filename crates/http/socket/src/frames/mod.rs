@@ -18,6 +18,6 @@ pub use read::{ClientFrame, Command, InvalidFrame, read, read_id};
 pub use schema::{COMMANDS, COMMON_FRAME, components, document};
 pub use server::{
     ChannelState, ConnectResult, EmptyResult, EventFrame, LiveEvent, ReplyFrame, ReplyResult,
-    ResyncReason, ServerFrame, SocketLimits, SubscribeResult, TurnResult, UnsubscribeReason,
+    ResyncReason, ServerFrame, SubscribeResult, TurnResult, UnsubscribeReason,
 };
 pub use write::{encode, event_frame};

@@ -1,12 +1,10 @@
 //! Frames that the server sends.
 
-use std::num::NonZeroU32;
-
 use domain::{
     ConversationId, Event, PrincipalId, RegionName, ReplyDelta, Seq, TenantId, ToolCalled,
     ToolReturned, Turn, TurnId,
 };
-use kit::problem::ProblemBody;
+use kit::{problem::ProblemBody, socket_limits::SocketLimits};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -118,26 +116,6 @@ pub struct ConnectResult {
     pub limits: SocketLimits,
     /// The state of each requested channel, in the order of the request.
     pub channels: Vec<ChannelState>,
-}
-
-/// The limits of one socket. `/api/limits` returns the rate limits of the principal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SocketLimits {
-    /// The maximum size of one frame, in bytes.
-    pub frame_bytes: u64,
-    /// The maximum size of one message with all its fragments, in bytes.
-    pub message_bytes: u64,
-    /// The maximum number of channels.
-    pub channels: usize,
-    /// The sustained rate of commands per second.
-    #[schema(value_type = u32, minimum = 1)]
-    pub commands_per_second: NonZeroU32,
-    /// The maximum number of commands in one burst.
-    #[schema(value_type = u32, minimum = 1)]
-    pub commands_burst: NonZeroU32,
-    /// The maximum number of past events that one channel replays; more result in a `resync`.
-    pub replayed_events: usize,
 }
 
 /// The state of one channel of `connect`.
