@@ -21,6 +21,7 @@ use kit::{
     operations::Operation,
     problem::ApiError,
     region::{HOME, X_SERVED_BY},
+    request::IDEMPOTENCY_KEY,
     sse::{EVENT_STREAM, X_ACCEL_BUFFERING},
     state::HttpState,
 };
@@ -31,8 +32,6 @@ use super::{
     forwarded_stream::opens_stream,
     positioned_body::{X_REGION_FRAMES, decode},
 };
-
-pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Forwards a request with its whole body.
 pub(super) async fn forward(

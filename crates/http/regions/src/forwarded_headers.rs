@@ -2,6 +2,8 @@
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 
+use kit::layers::X_REQUEST_ID;
+
 use super::positioned_body::X_REGION_FRAMES;
 
 /// The headers of a request that are not forwarded: they belong to the connection, are the
@@ -25,9 +27,9 @@ const NOT_SENT: &[&str] = &[
     "trailer",
     "transfer-encoding",
     "upgrade",
-    "x-region-frames",
+    X_REGION_FRAMES,
     "x-region-request",
-    "x-request-id",
+    X_REQUEST_ID,
 ];
 /// The credentials of a caller that this node has authenticated.
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key"];
@@ -45,8 +47,8 @@ const NOT_RETURNED: &[&str] = &[
     "transfer-encoding",
     "upgrade",
     "vary",
-    "x-region-frames",
-    "x-request-id",
+    X_REGION_FRAMES,
+    X_REQUEST_ID,
 ];
 
 /// Returns the headers of a request for the home region.
@@ -63,7 +65,7 @@ pub(super) fn for_home(
     let headers = headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let request_id = request_id.map(|id| ("x-request-id", id.as_bytes()));
+    let request_id = request_id.map(|id| (X_REQUEST_ID, id.as_bytes()));
     // The positions of a caller's writes are recorded.
     let frames = is_authenticated.then_some((X_REGION_FRAMES, &b"1"[..]));
     let sent = headers.filter(|(name, _)| !is_dropped(name));
@@ -121,12 +123,12 @@ mod tests {
             ("transfer-encoding", "chunked"),
             ("x-api-key", "c"),
             ("x-forwarded-for", "192.0.2.1"),
-            ("x-region-frames", "1"),
+            (X_REGION_FRAMES, "1"),
             ("x-region-request", "d"),
-            ("x-request-id", "e"),
+            (X_REQUEST_ID, "e"),
         ];
-        let kept = ["content-type", "idempotency-key", "x-request-id"];
-        let own = ["x-region-frames"];
+        let kept = ["content-type", "idempotency-key", X_REQUEST_ID];
+        let own = [X_REGION_FRAMES];
         let with = |more: &[&'static str]| {
             let mut names = [&kept[..], more].concat();
             names.sort_unstable();

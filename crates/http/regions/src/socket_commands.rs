@@ -7,14 +7,16 @@ use bytes::{Bytes, BytesMut};
 use domain::{Problem, ProblemCode, Seq, Turn, TurnId};
 use futures::TryStreamExt as _;
 use http::{Method, Request, Response, header::CONTENT_TYPE};
-use kit::{chat::ChatRequest, problem::ApiError, request::REPLAYED};
+use kit::{
+    chat::{ChatRequest, RESPOND_ASYNC},
+    layers::X_REQUEST_ID,
+    problem::ApiError,
+    request::{IDEMPOTENCY_KEY, REPLAYED},
+};
 use ports::{Forwarding, HomeBody, HomeError};
 use serde::de::DeserializeOwned;
 
-use super::{
-    FarNode,
-    forward::{IDEMPOTENCY_KEY, problem_of_read},
-};
+use super::{FarNode, forward::problem_of_read};
 
 /// A turn that was started or found at home.
 pub struct HomeTurn {
@@ -37,8 +39,8 @@ impl FarNode {
         let body = body.map_err(|error| ApiError::new(ProblemCode::Internal).with_source(error))?;
         let mut request = Request::post("/api/chat")
             .header(CONTENT_TYPE, "application/json")
-            .header("prefer", "respond-async")
-            .header("x-request-id", request_id);
+            .header("prefer", RESPOND_ASYNC)
+            .header(X_REQUEST_ID, request_id);
         if let Some(key) = idempotency_key {
             request = request.header(IDEMPOTENCY_KEY, key);
         }
@@ -53,7 +55,7 @@ impl FarNode {
         request_id: String,
     ) -> Result<Turn, ApiError> {
         let request = Request::post(format!("/api/turns/{id}/cancel"));
-        let request = request.header("x-request-id", request_id);
+        let request = request.header(X_REQUEST_ID, request_id);
         let cancelled = self.send(caller, request.body(Bytes::new())).await?;
         Ok(turn(cancelled).await?.turn)
     }

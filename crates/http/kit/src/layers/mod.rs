@@ -26,7 +26,7 @@ pub use problem_responses::{HeadRequest, problem_responses};
 pub use read_body::read_body;
 pub use request_metrics::record_request;
 pub use security_headers::security_headers;
-pub use trace_request::{RequestId, trace_request};
+pub use trace_request::{RequestId, X_REQUEST_ID, trace_request};
 
 /// Responds to a request with an error instead of calling the next service.
 pub fn reject(request: ServiceRequest, error: ApiError) -> ServiceResponse {

@@ -30,7 +30,9 @@ use crate::{
 /// The module of these lines in `LOG__LEVEL`.
 const LOG_TARGET: &str = "http";
 
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The header with the id of a request, which clients may choose.
+pub const X_REQUEST_ID: &str = "x-request-id";
+const REQUEST_ID: HeaderName = HeaderName::from_static(X_REQUEST_ID);
 
 /// The id of a request in the log.
 #[derive(Debug, Clone)]
@@ -45,7 +47,7 @@ impl RequestId {
     }
 
     fn choose(request: &ServiceRequest, state: &HttpState) -> Self {
-        match request.headers().get(X_REQUEST_ID) {
+        match request.headers().get(REQUEST_ID) {
             Some(id) if is_acceptable(id.as_bytes()) => Self(id.clone()),
             _ => {
                 let mut buffer = uuid::Uuid::encode_buffer();
@@ -108,7 +110,7 @@ pub async fn trace_request(
             return Err(InternalError::from_response(error, response).into());
         }
     };
-    response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
+    response.headers_mut().insert(REQUEST_ID, id.0.clone());
     if state.readiness.is_draining() && !is_upgraded {
         // The client's next request goes to another node instead of a closed connection.
         let head = response.response_mut().head_mut();
@@ -136,7 +138,7 @@ fn respond_without_request(
         requested,
         Some(request_id.to_owned()),
     );
-    response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
+    response.headers_mut().insert(REQUEST_ID, id.0.clone());
     response
 }
 

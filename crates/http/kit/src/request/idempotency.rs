@@ -11,7 +11,8 @@ use domain::IdempotencyKey;
 
 use crate::problem::ApiError;
 
-const NAME: &str = "Idempotency-Key";
+/// The header with an idempotency key.
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// Marks a response that repeats the one to an earlier request with the same key.
 pub const REPLAYED: (HeaderName, &str) = (HeaderName::from_static("idempotency-replayed"), "true");
@@ -25,16 +26,19 @@ impl FromRequest for IdempotencyHeader {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let mut values = request.headers().get_all(NAME);
+        let mut values = request.headers().get_all(IDEMPOTENCY_KEY);
         let key = match (values.next(), values.next()) {
             (None, _) => Ok(None),
-            (Some(_), Some(_)) => Err(ApiError::header(NAME, "must be sent at most once")),
+            (Some(_), Some(_)) => Err(ApiError::header(
+                IDEMPOTENCY_KEY,
+                "must be sent at most once",
+            )),
             (Some(value), None) => {
                 let parsed = value.to_str().ok().and_then(|text| text.parse().ok());
                 let detail = "must be 1 to 255 visible ASCII characters, bare or in double quotes";
                 parsed
                     .map(Some)
-                    .ok_or_else(|| ApiError::header(NAME, detail))
+                    .ok_or_else(|| ApiError::header(IDEMPOTENCY_KEY, detail))
             }
         };
         ready(key.map(Self))

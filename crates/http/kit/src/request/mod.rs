@@ -9,7 +9,9 @@ mod preconditions;
 mod query;
 
 pub use accept::{accepts, lists};
-pub use idempotency::{IdempotencyHeader, REPLAYED, created_response, mark_replayed};
+pub use idempotency::{
+    IDEMPOTENCY_KEY, IdempotencyHeader, REPLAYED, created_response, mark_replayed,
+};
 pub use json::{
     Json, JsonBody, LenientJson, MergePatch, OptionalJson, conversation_key, typed_leniently,
 };

@@ -23,7 +23,7 @@ use futures::{Stream, stream::LocalBoxStream};
 use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 
-pub use position::{last_event_id, requested_position};
+pub use position::{LAST_EVENT_ID, last_event_id, requested_position};
 
 /// The media type of event streams.
 pub const EVENT_STREAM: &str = "text/event-stream";

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// The position of the last event that a client has received.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// The header with the id of the last event that a client has received.
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Returns the position after which a request reads the log; `None` also if it is malformed.
 pub fn requested_position(request: &HttpRequest) -> Option<Seq> {

@@ -16,11 +16,12 @@ mod stop;
 mod stream;
 mod thread;
 
-use actix_web::{HttpRequest, http::header::HeaderName, web};
+use actix_web::{HttpRequest, web};
 use domain::Scope::{ChatWrite, ConversationsRead};
 use kit::{
     operations::{Access, CHAT_COST, Operation, Streams},
     problem::ApiError,
+    sse::LAST_EVENT_ID,
 };
 
 use self::cursor::EventCursor;
@@ -71,8 +72,6 @@ const OPERATIONS: &[Operation] = &[
 
 /// The key of a turn's metadata with the id of its run.
 const RUN_ID: &str = "ag-ui.runId";
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Returns the position at which a client has lost its stream.
 fn last_event_id(request: &HttpRequest) -> Result<Option<EventCursor>, ApiError> {

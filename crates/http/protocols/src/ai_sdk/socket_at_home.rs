@@ -10,7 +10,7 @@ use http::{
     request::Builder,
 };
 use http_clients::EventDecoder;
-use kit::{auth::X_USER_ID, problem::ApiError, sse::EVENT_STREAM};
+use kit::{auth::X_USER_ID, layers::X_REQUEST_ID, problem::ApiError, sse::EVENT_STREAM};
 use ports::HomeBody;
 use regions::FarNode;
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl SocketRequest {
         }
         let request_id = self.request_id();
         if !request_id.is_empty() {
-            request = request.header("x-request-id", request_id);
+            request = request.header(X_REQUEST_ID, request_id);
         }
         if let Some(user) = &chat.user_id {
             request = request.header(X_USER_ID.as_str(), user);

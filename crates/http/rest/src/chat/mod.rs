@@ -20,7 +20,7 @@ use kit::{
     chat::{ChatRequest, RESPOND_ASYNC, ResponseMode},
     layers::RequestId,
     problem::ApiError,
-    request::{IdempotencyHeader, Json, mark_replayed},
+    request::{IDEMPOTENCY_KEY, IdempotencyHeader, Json, mark_replayed},
     state::HttpState,
     turn_stream::whole_reply,
 };
@@ -130,7 +130,7 @@ impl SentChat {
         }
         if key.is_some() {
             let detail = "cannot be combined with 'store: false'";
-            return Err(ApiError::header("Idempotency-Key", detail));
+            return Err(ApiError::header(IDEMPOTENCY_KEY, detail));
         }
         if mode == ResponseMode::Async {
             let detail = "'respond-async' cannot be combined with 'store: false'";

@@ -5,7 +5,6 @@ mod edits;
 mod nodes;
 mod regions;
 mod slow_sockets;
-pub(crate) mod sockets;
 mod socket_metrics;
-mod sockets;
+pub(crate) mod sockets;
 mod wire;
