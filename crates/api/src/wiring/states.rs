@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ::documents::DocumentState;
 use ::regions::Regions;
+use access::oauth_server::AuthorizationServer;
 use actix_web::web::Data;
 use anyhow::{Context as _, Result};
-use application::node::Node;
+use application::{node::Node, principal_limits::PrincipalLimits};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use kit::{
@@ -46,49 +47,19 @@ pub(super) fn states(
     node: &Arc<Node>,
     ids: Arc<dyn IdSource>,
 ) -> Result<(HttpState, SurfaceStates)> {
-    let settings = parts.settings;
     let site = site(parts);
     domain::problem::set_base_path(&site.base_path);
-    let metrics = parts.metrics.clone();
-    let regions = Data::new(regions::regions(parts, node));
-    let surfaces = SurfaceStates {
-        rest: Data::new(RestState {
-            oauth: auth.server,
-            oauth_metadata: Metadata::new(
-                parts.issuer_url(),
-                &parts.public_url,
-                settings.auth.issuers.iter().map(|it| it.name.clone()),
-            ),
-            metrics: Box::new(move || metrics.render()),
-        }),
-        sockets: Data::new(settings.limits.sockets),
-        regions,
-        documents: Data::new(DocumentState {
-            documents: documents::documents(settings, &parts.public_url),
-            console: documents::console(settings, &site.base_path),
-        }),
-    };
+    let surfaces = surfaces(parts, auth.server, node, &site);
+    let disabled = parts.settings.disabled_protocols.clone();
     let checks = parts.peers.links.checks.iter().cloned();
     let state = HttpState {
-        operations: operations::table().without_protocols(settings.disabled_protocols.clone()),
+        operations: operations::table().without_protocols(disabled),
         authenticator: auth.authenticator,
         tickets: auth.tickets,
         region,
         site,
-        rates: Rates {
-            principals: auth.limits,
-            large_responses: LargeResponses::default(),
-            #[cfg(feature = "address-guard")]
-            address_guard: super::rate_limits::address_guard(parts),
-            address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
-            sockets: SOCKET_LIMITS,
-        },
-        bodies: Bodies {
-            schemas: documents::schemas(settings, &parts.public_url),
-            cpu_pool: CpuPool::start().context("cannot start threads")?,
-            sizes: settings.limits.sizes.clone(),
-            deadline: settings.limits.body_deadline,
-        },
+        rates: rates(parts, auth.limits),
+        bodies: bodies(parts)?,
         ids,
         page_permits: PagePermit::new_semaphore(),
         closing: CancellationToken::new(),
@@ -99,6 +70,52 @@ pub(super) fn states(
         ),
     };
     Ok((state, surfaces))
+}
+
+fn surfaces(
+    parts: &Parts<'_>,
+    oauth: AuthorizationServer,
+    node: &Arc<Node>,
+    site: &Site,
+) -> SurfaceStates {
+    let (settings, url) = (parts.settings, &parts.public_url);
+    let issuers = settings.auth.issuers.iter().map(|it| it.name.clone());
+    let metrics = parts.metrics.clone();
+    SurfaceStates {
+        rest: Data::new(RestState {
+            oauth,
+            oauth_metadata: Metadata::new(parts.issuer_url(), url, issuers),
+            metrics: Box::new(move || metrics.render()),
+        }),
+        sockets: Data::new(settings.limits.sockets),
+        regions: Data::new(regions::regions(parts, node)),
+        documents: Data::new(DocumentState {
+            documents: documents::documents(settings, url),
+            console: documents::console(settings, &site.base_path),
+        }),
+    }
+}
+
+fn rates(parts: &Parts<'_>, principals: Arc<PrincipalLimits>) -> Rates {
+    let address = parts.settings.limits.address;
+    Rates {
+        principals,
+        large_responses: LargeResponses::default(),
+        #[cfg(feature = "address-guard")]
+        address_guard: super::rate_limits::address_guard(parts),
+        address_quota: cfg!(feature = "address-guard").then_some(address),
+        sockets: SOCKET_LIMITS,
+    }
+}
+
+fn bodies(parts: &Parts<'_>) -> Result<Bodies> {
+    let settings = parts.settings;
+    Ok(Bodies {
+        schemas: documents::schemas(settings, &parts.public_url),
+        cpu_pool: CpuPool::start().context("cannot start threads")?,
+        sizes: settings.limits.sizes.clone(),
+        deadline: settings.limits.body_deadline,
+    })
 }
 
 /// Describes how clients reach this server.
