@@ -14,7 +14,7 @@ const BURST_TOLERANCE: Duration = INTERVAL.saturating_mul(COMMAND_BURST.get() - 
 /// The generic cell rate algorithm for the commands of one socket: 20 a second, bursts of 40, in
 /// one number. Quotas of principals are separate, because all sockets share them.
 #[derive(Debug, Default)]
-pub struct CommandRate {
+pub(crate) struct CommandRate {
     /// The theoretical arrival time of the next command.
     theoretical_arrival: Duration,
 }
@@ -22,7 +22,7 @@ pub struct CommandRate {
 impl CommandRate {
     /// Accepts a command at `now`, on a monotonic clock. A command that arrives too early is
     /// rejected and costs nothing; the error is the time to wait.
-    pub fn take(&mut self, now: Duration) -> Result<(), Duration> {
+    pub(crate) fn take(&mut self, now: Duration) -> Result<(), Duration> {
         let wait = self
             .theoretical_arrival
             .saturating_sub(now)

@@ -32,7 +32,7 @@ pub struct Connection {
     /// The frames that wait to be sent.
     pub send_queue: SendQueue,
     /// The deadlines of the client.
-    pub deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     timer: Timer,
     progress: ConnectionState,
     /// Cancelled when the server stops listening.

@@ -43,7 +43,7 @@ pub(super) enum DueAction {
 
 /// The deadlines of one socket.
 #[derive(Debug)]
-pub struct Deadlines {
+pub(crate) struct Deadlines {
     times: SocketTimeouts,
     connect: Option<Instant>,
     ping: Instant,
@@ -63,12 +63,12 @@ impl Deadlines {
     }
 
     /// The milliseconds between two pings.
-    pub fn ping_interval_ms(&self) -> u64 {
+    pub(crate) fn ping_interval_ms(&self) -> u64 {
         u64::try_from(self.times.ping.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Records that the client has authenticated.
-    pub fn authenticated(&mut self) {
+    pub(crate) fn authenticated(&mut self) {
         self.connect = None;
     }
 

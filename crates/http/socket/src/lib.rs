@@ -31,7 +31,7 @@ pub mod tickets;
 pub mod upgrade;
 
 pub use close::{CloseCode, Reconnect};
-pub use command_rate::CommandRate;
+use command_rate::CommandRate;
 pub use connection::{Connection, End, Incoming};
 pub use deadlines::SocketTimeouts;
 pub use frame_guard::{FrameGuard, guard_payload};

@@ -164,7 +164,7 @@ fn credential_header(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
 }
 
 /// Returns the error with its challenge, if it rejects a credential.
-pub fn with_challenge(error: AccessError) -> ApiError {
+pub(crate) fn with_challenge(error: AccessError) -> ApiError {
     let error = ApiError::from(error);
     match error.code {
         ProblemCode::InvalidCredentials

@@ -196,7 +196,7 @@ pub fn unauthenticated() -> ApiError {
 }
 
 /// Returns the error for a caller that lacks all of the scopes `missing`.
-pub fn missing_scopes(missing: &Scopes) -> ApiError {
+pub(crate) fn missing_scopes(missing: &Scopes) -> ApiError {
     insufficient_scope(&missing.joined(" "))
         .with_detail(format!("The credential needs {}.", missing.joined(" and ")))
 }

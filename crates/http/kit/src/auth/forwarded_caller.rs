@@ -52,7 +52,7 @@ pub fn rejected_region() -> ApiError {
 }
 
 /// Returns true if a far region has forwarded a request.
-pub fn is_forwarded(request: &HttpRequest) -> bool {
+pub(crate) fn is_forwarded(request: &HttpRequest) -> bool {
     request.extensions().contains::<Arc<ForwardedRequest>>()
 }
 

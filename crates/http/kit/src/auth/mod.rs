@@ -17,16 +17,19 @@ mod socket_handshake;
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
 pub use address_guard::AddressGuard;
-pub use authenticate::{X_USER_ID, authenticate, with_challenge};
+pub use authenticate::{X_USER_ID, authenticate};
+pub(crate) use authenticate::with_challenge;
+pub(crate) use authorized::missing_scopes;
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
-    SealedServices, TurnsRead, UserTokensIssue, missing_conversations_read, missing_scopes, seal,
-    unauthenticated,
+    SealedServices, TurnsRead, UserTokensIssue, missing_conversations_read, seal, unauthenticated,
 };
-pub use forwarded_caller::{forwarded_caller, is_forwarded, rejected_region};
+pub(crate) use forwarded_caller::is_forwarded;
+pub use forwarded_caller::{forwarded_caller, rejected_region};
 pub use large_responses::LargeResponses;
 pub use open_stream_limit::open_stream;
-pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};
+pub(crate) use origin::named_origin;
+pub use origin::{check_credential_origin, check_socket_origin, restrict_origins};
 pub use rate_limits::{count_request, rate_limit};
 pub use socket_handshake::{SUBPROTOCOL, check_socket_request, is_upgrade};

@@ -20,10 +20,10 @@ use crate::{
 
 /// A request with more than one origin. Browsers do not send such requests, and it is unknown which
 /// origin is meant.
-pub struct MultipleOrigins;
+pub(crate) struct MultipleOrigins;
 
 /// Returns the origin of a request; `None` if it does not come from a page.
-pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, MultipleOrigins> {
+pub(crate) fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, MultipleOrigins> {
     let mut lines = headers.get_all(header::ORIGIN);
     let origin = lines.next();
     if lines.next().is_some() {

@@ -22,7 +22,8 @@ use crate::problem::ApiError;
 
 pub use catch_panics::{RoutePattern, resource_in};
 pub use cors::{AllowedOrigins, cors};
-pub use problem_responses::{HeadRequest, problem_responses};
+pub(crate) use problem_responses::HeadRequest;
+pub use problem_responses::problem_responses;
 pub use read_body::read_body;
 pub use request_metrics::record_request;
 pub use security_headers::security_headers;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Marks a request whose method was HEAD, for handlers that do not treat it as GET.
-pub struct HeadRequest;
+pub(crate) struct HeadRequest;
 
 /// Handles HEAD like GET, and converts every error into a problem.
 pub async fn problem_responses(

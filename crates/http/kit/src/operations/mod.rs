@@ -22,22 +22,22 @@ pub const ONE_REQUEST: &[RatePolicy] = &[RatePolicy::Requests];
 pub const CHAT_COST: &[RatePolicy] = &[RatePolicy::Requests, RatePolicy::Chat];
 
 /// Returns whether a path belongs to the API itself.
-pub fn is_api(path: &str) -> bool {
+pub(crate) fn is_api(path: &str) -> bool {
     first_segment(path) == "api"
 }
 
 /// Returns whether a path belongs to the authorization server, whose errors follow RFC 6749.
-pub fn is_oauth(path: &str) -> bool {
+pub(crate) fn is_oauth(path: &str) -> bool {
     path.starts_with("/oauth2/")
 }
 
 /// Returns whether a path is one of those to which nodes of far regions send their own requests.
-pub fn is_region_internal(path: &str) -> bool {
+pub(crate) fn is_region_internal(path: &str) -> bool {
     path.starts_with("/region/")
 }
 
 /// Returns whether a path belongs to the metadata that any page may read.
-pub fn is_well_known(path: &str) -> bool {
+pub(crate) fn is_well_known(path: &str) -> bool {
     path.starts_with("/.well-known/")
 }
 

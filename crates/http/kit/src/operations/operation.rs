@@ -151,7 +151,7 @@ impl Operation {
 
     /// Returns whether a query is rejected before the handler is called: those of the API itself, whose
     /// handlers would ignore it. Clients of OAuth and of protocols may add their own parameters.
-    pub fn rejects_query(&self) -> bool {
+    pub(crate) fn rejects_query(&self) -> bool {
         self.is_api() && !self.reads_query && !self.paged && !self.opens_socket
     }
 

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 pub use body::{ProblemBody, problem};
 pub use from_services::{not_found, store_problem};
-pub use render::{FailureCause, PROBLEM_JSON, into_problem, respond};
+pub use render::respond;
+pub(crate) use render::{FailureCause, PROBLEM_JSON, into_problem};
 
 /// An error of the API. The layer [`crate::layers::problem_responses`] writes its body, because
 /// only there the request is available.
@@ -132,7 +133,11 @@ impl ApiError {
 }
 
 /// Creates a fault of a query parameter.
-pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -> ProblemFault {
+pub(crate) fn parameter_fault(
+    name: &str,
+    code: FaultCode,
+    detail: impl Into<String>,
+) -> ProblemFault {
     ProblemFault {
         pointer: None,
         parameter: Some(name.to_owned()),

@@ -27,16 +27,16 @@ use crate::{
 };
 
 /// The media type of every problem.
-pub const PROBLEM_JSON: &str = "application/problem+json";
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 /// The media type of errors of the OAuth endpoints.
 const OAUTH_JSON: &str = "application/json";
 
 /// The cause of a 5xx, if known, which is passed to the log with the response.
-pub struct FailureCause(pub Option<String>);
+pub(crate) struct FailureCause(pub Option<String>);
 
 impl FailureCause {
     /// Attaches the cause to a response.
-    pub fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
+    pub(crate) fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
         let chain = cause.map(|cause| ports::error::one_line(&**cause));
         response.extensions_mut().insert(Self(chain));
     }
@@ -114,7 +114,7 @@ fn respond_to(
 /// Converts every response of 400 and above into a problem with the request id: adds path and
 /// request id to errors of handlers and layers, and a body to responses of the framework. A plain
 /// OPTIONS request receives 204 with the methods of the path.
-pub fn into_problem(response: ServiceResponse, table: &OperationTable) -> ServiceResponse {
+pub(crate) fn into_problem(response: ServiceResponse, table: &OperationTable) -> ServiceResponse {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;

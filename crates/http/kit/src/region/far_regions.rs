@@ -26,7 +26,7 @@ struct SeenRequests {
 
 /// The reason why a forwarded request is rejected, for the log.
 #[derive(Debug, thiserror::Error)]
-pub enum RejectedRequest {
+pub(crate) enum RejectedRequest {
     /// Its signature is not valid.
     #[error(transparent)]
     Signature(#[from] domain::region::InvalidSignature),
@@ -46,7 +46,7 @@ impl FarRegions {
     }
 
     /// Verifies the signed head of a request, and accepts each request once.
-    pub fn admit(
+    pub(crate) fn admit(
         &self,
         head: &str,
         method: &str,

@@ -18,4 +18,5 @@ pub use json::{
 pub use page_permit::PagePermit;
 pub use path::{PathId, ResourceId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};
-pub use query::{QueryParameters, unsigned};
+pub use query::QueryParameters;
+pub(crate) use query::unsigned;

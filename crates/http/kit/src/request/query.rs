@@ -151,6 +151,6 @@ fn pairs(request: &HttpRequest) -> Vec<(String, String)> {
 }
 
 /// Returns the text unless it starts with a plus sign, which Rust's number parser accepts.
-pub fn unsigned(text: &str) -> Option<&str> {
+pub(crate) fn unsigned(text: &str) -> Option<&str> {
     (!text.starts_with('+')).then_some(text)
 }

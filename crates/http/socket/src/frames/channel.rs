@@ -8,7 +8,7 @@ use kit::{body::CHANNEL_PATTERN, problem::ApiError};
 use serde::{Serialize, Serializer};
 
 /// The maximum number of channels of one socket.
-pub const MAX_CHANNELS: usize = 128;
+pub(crate) const MAX_CHANNELS: usize = 128;
 /// The maximum length of a channel name, in characters.
 const CHANNEL_CHARACTERS: usize = 80;
 

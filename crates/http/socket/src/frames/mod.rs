@@ -9,15 +9,17 @@ mod server;
 mod tests;
 mod write;
 
-pub use channel::{Channel, ChannelError, MAX_CHANNELS};
+pub(crate) use channel::MAX_CHANNELS;
+pub use channel::{Channel, ChannelError};
 pub use client::{
     CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
     UnsubscribeFrame,
 };
-pub use read::{ClientFrame, Command, InvalidFrame, read, read_id};
-pub use schema::{COMMANDS, COMMON_FRAME, components, document};
+pub(crate) use read::read_id;
+pub use read::{ClientFrame, Command, InvalidFrame, read};
+pub use schema::{COMMANDS, components, document};
 pub use server::{
     ChannelState, ConnectResult, EmptyResult, EventFrame, LiveEvent, ReplyFrame, ReplyResult,
     ResyncReason, ServerFrame, SubscribeResult, TurnResult, UnsubscribeReason,
 };
-pub use write::{encode, event_frame};
+pub(crate) use write::{encode, event_frame};

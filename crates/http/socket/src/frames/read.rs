@@ -131,7 +131,7 @@ fn chat(mut value: Value) -> Result<ChatFrame, BodyError> {
 }
 
 /// Reads only the id of a frame.
-pub fn read_id(text: &str) -> Option<u64> {
+pub(crate) fn read_id(text: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Head {
         id: Number,

@@ -20,7 +20,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// The component with the members that all commands have in common.
-pub const COMMON_FRAME: &str = "AnyFrame";
+pub(crate) const COMMON_FRAME: &str = "AnyFrame";
 
 #[derive(OpenApi)]
 #[openapi(components(schemas(

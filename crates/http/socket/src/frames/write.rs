@@ -7,13 +7,16 @@ use bytestring::ByteString;
 use super::{Channel, ServerFrame};
 
 /// Serializes a frame.
-pub fn encode(frame: &ServerFrame) -> ByteString {
+pub(crate) fn encode(frame: &ServerFrame) -> ByteString {
     // Frames contain only texts and numbers: serialization cannot fail.
     serde_json::to_string(frame).unwrap_or_default().into()
 }
 
 /// Serializes an event frame. `envelope` is the event, serialized once for all subscribers.
-pub fn event_frame(channels: impl IntoIterator<Item = Channel>, envelope: &str) -> ByteString {
+pub(crate) fn event_frame(
+    channels: impl IntoIterator<Item = Channel>,
+    envelope: &str,
+) -> ByteString {
     const BESIDE: usize = 100;
     let mut text = String::with_capacity(envelope.len() + BESIDE);
     text.push_str(r#"{"type":"event","channels":["#);
