@@ -1,6 +1,6 @@
 //! The task that commits the queued commands.
 
-mod attempt;
+mod commit;
 
 use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
 
@@ -124,7 +124,7 @@ impl Writer {
         let mut batch = batch.clone();
         let mut pause = self.timeouts.first_retry_pause;
         let result = loop {
-            let error = match self.attempt(&batch).await {
+            let error = match self.commit(&batch).await {
                 Ok(()) => break Ok(()),
                 Err(WriteError::Failed(error))
                     if batch.in_doubt_since.is_none() || !error.is_retryable() =>

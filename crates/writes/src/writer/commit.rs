@@ -1,4 +1,4 @@
-//! One attempt to commit a batch.
+//! Commits a batch once.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::{batch::Batch, known_facts::KnownFacts};
 impl Writer {
     /// Commits once. Forgets all known facts after the loss of a connection: the next one may lead to a
     /// server that lacks the last commits, where an equal head proves nothing.
-    pub(super) async fn attempt(&mut self, batch: &Batch) -> Result<(), WriteError> {
-        let result = self.commit(batch).await;
+    pub(super) async fn commit(&mut self, batch: &Batch) -> Result<(), WriteError> {
+        let result = self.write(batch).await;
         if result.as_ref().is_err_and(may_be_lost) {
             self.known_facts = KnownFacts::default();
         }
@@ -19,8 +19,8 @@ impl Writer {
     }
 
     /// Commits with known facts if possible, otherwise with facts that the store reads.
-    async fn commit(&mut self, batch: &Batch) -> Result<(), WriteError> {
-        if self.attempt_with_known_facts(batch).await? {
+    async fn write(&mut self, batch: &Batch) -> Result<(), WriteError> {
+        if self.write_with_known_facts(batch).await? {
             return Ok(());
         }
         let decision = Arc::new(batch.clone());
@@ -31,7 +31,7 @@ impl Writer {
 
     /// Returns false if nothing was written: the facts are not known or outdated, or a command is not
     /// applied according to them.
-    async fn attempt_with_known_facts(&mut self, batch: &Batch) -> Result<bool, WriteError> {
+    async fn write_with_known_facts(&mut self, batch: &Batch) -> Result<bool, WriteError> {
         let Some((facts, conditions)) = self.find_facts(batch).await? else {
             return Ok(false);
         };

@@ -18,9 +18,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     address::HomeAddress,
-    attempt::Attempt,
     connection::{ConnectionState, Connector, Replacement},
     dialer::OpenConnection,
+    send_outcome::SendOutcome,
     signer::Signer,
 };
 
@@ -158,32 +158,32 @@ impl HomeClient {
         let mut lost = None;
         loop {
             let is_new = lost.is_none();
-            let attempt = self.attempt(request, forwarding, deadline, is_new);
-            let attempt = match attempt.await {
-                Ok(attempt) => attempt,
+            let sent = self.send_once(request, forwarding, deadline, is_new);
+            let outcome = match sent.await {
+                Ok(outcome) => outcome,
                 // It was sent once, and it is unknown what became of it.
                 Err(error) => return Err(lost.unwrap_or(error)),
             };
-            let error = match attempt {
-                Attempt::Answered(response) => {
+            let error = match outcome {
+                SendOutcome::Answered(response) => {
                     self.is_rejected.store(false, Ordering::Relaxed);
                     return Ok(*response);
                 }
-                Attempt::Rejected => return Err(lost.unwrap_or_else(|| self.rejected())),
-                Attempt::Unprocessed(error) if Instant::now() >= deadline => {
+                SendOutcome::Rejected => return Err(lost.unwrap_or_else(|| self.rejected())),
+                SendOutcome::Unprocessed(error) if Instant::now() >= deadline => {
                     return Err(lost.unwrap_or(HomeError::Unreachable(error)));
                 }
-                Attempt::Unprocessed(_) => {
+                SendOutcome::Unprocessed(_) => {
                     // The connection is closing, and its task replaces it.
                     tokio::task::yield_now().await;
                     continue;
                 }
-                Attempt::OfProxy(status) => {
+                SendOutcome::OfProxy(status) => {
                     // If no node is behind the proxy, there will be no other connection.
                     self.replace_connection();
                     format!("a proxy has responded with status {status}").into()
                 }
-                Attempt::Lost(error) => error,
+                SendOutcome::Lost(error) => error,
             };
             let error = HomeError::Lost(error);
             if lost.is_some() || !is_repeatable {
@@ -196,13 +196,13 @@ impl HomeClient {
     }
 
     /// Sends a request once, if there is a connection before `deadline`.
-    async fn attempt(
+    async fn send_once(
         &self,
         request: &Request<Bytes>,
         forwarding: Option<&Forwarding>,
         deadline: Instant,
         is_new: bool,
-    ) -> Result<Attempt, HomeError> {
+    ) -> Result<SendOutcome, HomeError> {
         let mut open = self.connection(deadline, is_new).await?;
         let stream = if forwarding.is_none() {
             None
@@ -214,7 +214,7 @@ impl HomeClient {
         };
         let signed = self.signer.signed(request, forwarding, &self.base_url)?;
         let sent = open.sender.try_send_request(signed).await;
-        Ok(Attempt::of(sent, stream))
+        Ok(SendOutcome::of(sent, stream))
     }
 
     /// Returns the error of a request whose signature is rejected, and logs the first one.

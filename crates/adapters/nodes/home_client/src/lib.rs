@@ -6,7 +6,6 @@
 //! shows whether a request was sent: only a request that was provably not processed may be sent again.
 
 mod address;
-mod attempt;
 mod client;
 mod connect_error;
 mod connected_node;
@@ -19,6 +18,7 @@ mod outage;
 mod presence;
 mod replay_gate;
 mod replica;
+mod send_outcome;
 mod signer;
 mod wire;
 

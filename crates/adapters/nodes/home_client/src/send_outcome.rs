@@ -15,7 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 const REQUEST_ID: &str = "x-request-id";
 
 /// The outcome of sending a request once.
-pub(crate) enum Attempt {
+pub(crate) enum SendOutcome {
     /// The home region has responded.
     Answered(Box<Response<HomeBody>>),
     /// The home region has provably not processed it.
@@ -28,7 +28,7 @@ pub(crate) enum Attempt {
     Lost(BoxError),
 }
 
-impl Attempt {
+impl SendOutcome {
     /// Classifies the outcome. `stream` is held until the body of the response is read or dropped.
     pub(crate) fn of(
         sent: Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>>,
