@@ -17,13 +17,13 @@ mod breaker;
 mod breaker_hints;
 mod chain;
 mod engine_breakers;
+mod journal;
 mod partial_reply;
 
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, run_engine_chain};
+pub(crate) use journal::Journal;
 pub(crate) use partial_reply::OpenCallStatus;
-#[cfg(test)]
-pub(crate) use partial_reply::{BegunCall, CallEnd};
 pub use partial_reply::{PartialReply, ToolEvent};
 
 /// The reply engines of this server by name, and the name of the default engine.

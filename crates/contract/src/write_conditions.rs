@@ -27,6 +27,7 @@ async fn conditions(storage: &Store) -> Conditions {
         unused_keys: vec![RecordKey::new(&tenant, &fixture::entry("unused"))],
         unused_names: vec![(tenant, name)],
         valid_credentials: vec![key_of(1)],
+        running_turns: Vec::new(),
     }
 }
 

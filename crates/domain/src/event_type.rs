@@ -23,6 +23,8 @@ open_enum! {
         TurnQueued = "turn.queued",
         /// The engine is about to be called.
         TurnStarted = "turn.started",
+        /// A turn goes on after it has lost its process.
+        TurnResumed = "turn.resumed",
         /// The reply is stored.
         TurnCompleted = "turn.completed",
         /// A turn ended without a reply.
@@ -60,6 +62,7 @@ impl EventType {
             self,
             Self::TurnQueued
                 | Self::TurnStarted
+                | Self::TurnResumed
                 | Self::TurnCompleted
                 | Self::TurnFailed
                 | Self::TurnCancelled

@@ -248,5 +248,20 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
+/// Replaces NUL, which stores cannot hold, with U+FFFD in every string and member name.
+pub fn replace_nul(value: Value) -> Value {
+    let replaced = |text: String| text.replace('\0', "\u{fffd}");
+    match value {
+        Value::String(text) => Value::String(replaced(text)),
+        Value::Array(items) => items.into_iter().map(replace_nul).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            let members = members.map(|(name, value)| (replaced(name), replace_nul(value)));
+            Value::Object(members.collect())
+        }
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,6 @@ pub mod live;
 pub mod memory;
 pub mod merge_patch;
 pub mod message;
-pub mod model_step;
 pub mod open_enum;
 pub mod page;
 pub mod principal;
@@ -58,6 +57,7 @@ pub mod tool_entry;
 pub mod tool_visibility;
 pub mod turn;
 pub mod turn_event;
+pub mod turn_step;
 pub mod unknown_members;
 pub mod web_address;
 
@@ -84,7 +84,6 @@ pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
 pub use message::{Message, MessageError, Role};
-pub use model_step::{ModelStep, ToolStep};
 pub use page::{AsOf, Listed, Page};
 pub use principal::{Principal, PrincipalId, Stamp};
 pub use problem::Problem;
@@ -104,4 +103,7 @@ pub use tool_entry::ToolEntry;
 pub use tool_visibility::{Audience, ToolVisibility};
 pub use turn::{FinishReason, Turn, TurnStatus, Usage};
 pub use turn_event::{TurnEvent, TurnFailed, TurnPlace};
+pub use turn_step::{
+    ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
+};
 pub use unknown_members::UnknownMembers;

@@ -40,6 +40,20 @@ pub struct ReplyDelta {
     pub to: usize,
     /// The text.
     pub text: String,
+    /// The number of the attempt to run the turn, if it is not the first: a process was lost, and another
+    /// one goes on. The text of a higher attempt replaces all text of a lower one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub attempt: Option<u32>,
+}
+
+/// Returns the number of the attempt to run a turn that was resumed so many times; `None` if it is the
+/// first.
+pub const fn attempt_of(resumptions: u32) -> Option<u32> {
+    match resumptions {
+        0 => None,
+        count => Some(count.saturating_add(1)),
+    }
 }
 
 /// `tool.called`: the engine calls a tool.

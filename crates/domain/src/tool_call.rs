@@ -5,7 +5,10 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ToolVisibility, UnknownMembers};
+use crate::{
+    ToolEnd, ToolVisibility, UnknownMembers,
+    sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
+};
 
 /// One call of a tool during a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +28,9 @@ pub struct ToolCall {
     /// shown to users.
     pub arguments: Value,
     /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; `running` until the call ends, and `cancelled` if its turn ended first.
-    /// Engines can add others.
+    /// or `too_many`; `running` until the call ends. If its turn or its process ended first:
+    /// `outcome_unknown`, since it may have taken effect, or `cancelled` if the tool changes nothing.
+    /// Values can be added.
     pub status: String,
     /// The duration in milliseconds.
     pub duration_ms: i64,
@@ -47,10 +51,46 @@ pub struct ToolCall {
 impl ToolCall {
     /// The status of a call that has returned a result.
     pub const OK: &str = "ok";
+    /// The status of a call that may have taken effect: nobody knows how it ended.
+    pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
     /// Returns the value that replaces arguments that are not stored or not sent.
     pub fn omitted_arguments() -> Value {
         Value::Object(Map::new())
+    }
+}
+
+/// What is kept of the arguments and results of the calls of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct KeptCallData {
+    argument_bytes: usize,
+    result_bytes: usize,
+}
+
+impl KeptCallData {
+    /// Returns the arguments, or a placeholder if they are too deep or too large.
+    pub fn keep_arguments(&mut self, arguments: Map<String, Value>) -> Value {
+        let arguments = Value::Object(arguments);
+        // Checked first: a reader of the turn could not parse them either.
+        if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
+            return ToolCall::omitted_arguments();
+        }
+        let bytes = json_bytes(&arguments);
+        if self.argument_bytes + bytes > TURN_ARGUMENT_BYTES {
+            return ToolCall::omitted_arguments();
+        }
+        self.argument_bytes += bytes;
+        arguments
+    }
+
+    /// Returns the result of an ended call, unless it is too large.
+    pub fn keep_result(&mut self, end: &ToolEnd) -> Option<String> {
+        let bytes = self.result_bytes + end.result.len();
+        if end.is_cut || bytes > TURN_RESULT_BYTES {
+            return None;
+        }
+        self.result_bytes = bytes;
+        Some(end.result.clone())
     }
 }
 

@@ -63,6 +63,9 @@ pub enum Signal {
         turn_id: TurnId,
         /// The node that runs the turn.
         node: NodeId,
+        /// The number of times that the turn was resumed. The parts of a higher one replace all others.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        resumptions: u32,
         /// The part.
         part: ReplyPart,
     },
@@ -87,6 +90,14 @@ pub enum Signal {
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
     /// by the bus of this node, never sent.
     SignalsLost,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires the reference"
+)]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Signal {

@@ -33,6 +33,8 @@ pub struct ToolHints {
     pub destructive: Option<bool>,
     /// `true` if a repeated call with equal arguments has no further effect.
     pub idempotent: Option<bool>,
+    /// `true` if a repeated call with the same id has no further effect: the operator declares it.
+    pub is_repeatable: bool,
 }
 
 impl ToolHints {
@@ -41,6 +43,7 @@ impl ToolHints {
         read_only: Some(true),
         destructive: Some(false),
         idempotent: Some(true),
+        is_repeatable: true,
     };
 }
 
@@ -112,6 +115,9 @@ pub enum ToolError {
     /// The tool cannot be reached.
     #[error("the tool is unavailable")]
     Unavailable(#[source] BoxError),
+    /// The connection was lost after the call was sent: it may have taken effect.
+    #[error("the connection to the tool was lost")]
+    Lost(#[source] BoxError),
 }
 
 /// A provider of tools. The wiring ensures that names of different providers differ.

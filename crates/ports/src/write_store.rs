@@ -19,12 +19,12 @@ pub use self::{
         ConversationFacts, CredentialFacts, EventInDoubt, Facts, InTenant, OpenTurn, RecordKey,
         is_within_retention,
     },
-    query::{CredentialKey, FactsQuery, LoggedQuery, OpenTurnsOf, SweptQuery},
+    query::{CredentialKey, FactsQuery, LoggedQuery, OpenTurnsOf, RunningTurn, SweptQuery},
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
         ConversationRow, ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy,
-        MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange, SupersededMessages,
-        TurnEnd, TurnRow, TurnStart,
+        MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange, StepRow,
+        SupersededMessages, TurnAssignment, TurnEnd, TurnRow, TurnStart,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };
@@ -117,7 +117,9 @@ pub trait WriteStore: Send + Sync {
     ///
     /// The heads MUST be compared under the locks of the tenants: after a wait for a lock, what was
     /// committed meanwhile counts. The other conditions may be checked as of before the wait, since
-    /// nothing wrong can be written then:
+    /// nothing wrong can be written then, with one exception:
+    /// - Running turns MUST be compared after the wait for the lock of their tenants, too: a turn that
+    ///   was given to another node meanwhile must not act here. Nothing else covers them.
     /// - Names, and the keys of turns, agents and conversations, are used with an event, which raises
     ///   the head.
     /// - A key or credential of the rows that exists by then MUST make the write fail, and a credential

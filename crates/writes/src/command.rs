@@ -19,6 +19,12 @@ pub trait Command: Send + Sync + 'static {
         false
     }
 
+    /// Returns `false` if it neither depends on the log of its tenant nor adds to it. It is then
+    /// decided on its own conditions, and other writes of the tenant do not outdate its facts.
+    fn uses_log(&self) -> bool {
+        true
+    }
+
     /// Returns `true` if it may start a turn that its caller has to run. The caller then waits for
     /// the outcome without a limit.
     fn starts_a_turn(&self) -> bool {

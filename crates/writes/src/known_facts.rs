@@ -108,8 +108,11 @@ impl KnownFacts {
             nodes,
             logged,
             swept,
+            journals,
+            running_turns,
         } = query;
-        if !open_turns.is_empty() || logged.is_some() || swept.is_some() {
+        let is_never_known = !open_turns.is_empty() || !journals.is_empty();
+        if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
         for tenant in tenants {
@@ -135,6 +138,10 @@ impl KnownFacts {
         facts.live_nodes.extend(nodes);
         conditions.unused_keys.extend(idempotency.iter().cloned());
         conditions.unused_names.extend(new_names.iter().cloned());
+        conditions
+            .running_turns
+            .extend(running_turns.iter().cloned());
+        facts.running_turns.extend(running_turns.iter().cloned());
         let credentials = credentials.iter();
         conditions
             .valid_credentials

@@ -29,7 +29,8 @@ mod writer;
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
-    FailQueuedTurn, RevokeCredential, Sweep, SweepOutcome, UpdateAgent, UpdateConversation,
+    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, Sweep, SweepOutcome, UpdateAgent,
+    UpdateConversation,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -113,7 +113,9 @@ impl<C: Command> AnyQueued for Queued<C> {
     }
 
     fn needs(&self, query: &mut FactsQuery) {
-        query.tenants.insert(self.scope.tenant.clone());
+        if self.command.uses_log() {
+            query.tenants.insert(self.scope.tenant.clone());
+        }
         self.command.needs(query);
     }
 

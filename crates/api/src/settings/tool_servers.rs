@@ -19,6 +19,7 @@ const COMMAND: &str = "MCP__SERVERS__<ID>__COMMAND";
 const ARGS: &str = "MCP__SERVERS__<ID>__ARGS";
 const ENV: &str = "MCP__SERVERS__<ID>__ENV";
 const TIMEOUT_MS: &str = "MCP__SERVERS__<ID>__TIMEOUT_MS";
+const REPEATABLE: &str = "MCP__SERVERS__<ID>__REPEATABLE";
 const TRUST_HINTS: &str = "MCP__SERVERS__<ID>__TRUST_HINTS";
 
 /// The time limits of a call that can be set, in milliseconds.
@@ -52,6 +53,8 @@ pub struct ToolServer {
     pub call_timeout: Option<Duration>,
     /// False if the hints of its tools are ignored.
     pub trusts_hints: bool,
+    /// True if its tools do nothing when a call is repeated with its id.
+    pub is_repeatable: bool,
 }
 
 /// The transport of a tool server. `Debug` shows no value of a header or a variable.
@@ -88,6 +91,7 @@ pub(super) fn read(values: &mut Values, used_names: &[&str]) -> Vec<ToolServer> 
         ENV,
         TIMEOUT_MS,
         TRUST_HINTS,
+        REPEATABLE,
     ];
     let servers = values.read_named(&keys, |named| server(named, used_names));
     servers.into_iter().flatten().collect()
@@ -98,6 +102,7 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
     let milliseconds = "a whole number from 100 to 600000";
     let call_timeout = named.read_optional(TIMEOUT_MS, milliseconds, call_timeout);
     let trust_hints = named.read_optional(TRUST_HINTS, BOOLEAN_FORM, true_or_false);
+    let repeatable = named.read_optional(REPEATABLE, BOOLEAN_FORM, true_or_false);
     let name = named.name().to_owned();
     if used_names.contains(&name.as_str()) {
         let key = if named.is_set(URL) { URL } else { COMMAND };
@@ -134,6 +139,7 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
         transport: transport?,
         call_timeout,
         trusts_hints: trust_hints.unwrap_or(true),
+        is_repeatable: repeatable.unwrap_or(false),
     })
 }
 

@@ -7,7 +7,9 @@ use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
 pub use mcp_tools::reap_orphans;
-use mcp_tools::{HttpEndpoint, McpConfig, McpIntervals, McpServer, McpTransport, Program};
+use mcp_tools::{
+    HintPolicy, HttpEndpoint, McpConfig, McpIntervals, McpServer, McpTransport, Program,
+};
 use ports::{Clock, ToolProvider, ToolTokens};
 
 use super::Parts;
@@ -67,7 +69,10 @@ fn server(server: &ToolServer, parts: &Parts<'_>, tokens: &Arc<dyn ToolTokens>) 
         name: server.name.clone(),
         transport: transport(&server.transport, Some(tokens)),
         intervals,
-        trusts_hints: server.trusts_hints,
+        hints: HintPolicy {
+            are_trusted: server.trusts_hints,
+            are_repeatable: server.is_repeatable,
+        },
     };
     McpServer::start(config, &parts.tool_tasks, parts.stop.clone())
 }

@@ -82,7 +82,6 @@ impl Turns {
         let reconciler = Arc::new(LocalTurnReconciler::new(
             Arc::clone(&storage.sweep),
             Arc::clone(&context),
-            Arc::clone(&runner),
         ));
         let sweeper = Sweeper::new(
             Arc::clone(&storage.sweep),

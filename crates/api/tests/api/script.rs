@@ -252,7 +252,7 @@ impl EngineCall {
         self.use_tool(name, json!({})).await;
         let done = self.done.lock();
         let call = done.last().and_then(|step| step.calls.last());
-        serde_json::from_str(&call.expect("a call").result).expect("JSON")
+        serde_json::from_str(&call.expect("a call").answer()).expect("JSON")
     }
 
     /// Calls a tool several times at once, and waits until all calls have returned.

@@ -34,6 +34,11 @@ impl CachedWrites {
         Self { writes, caches }
     }
 
+    /// Returns the writes for commands that change nothing that is cached.
+    pub(crate) const fn of_uncached(&self) -> &Writes {
+        &self.writes
+    }
+
     /// Commits a command, and then changes the caches.
     pub async fn write<C: CachedCommand>(&self, command: C) -> Result<C::Outcome, RepositoryError> {
         let before = command.before(&self.caches);

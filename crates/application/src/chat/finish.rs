@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::{Problem, Stamp, Timestamp};
+use domain::{Problem, ProblemCode, Stamp, Timestamp};
 use ports::RepositoryError;
-use writes::{Committed, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
+use writes::{Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, TurnEnding};
 
 use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
 use crate::{
@@ -57,6 +57,35 @@ impl TurnFinisher<'_> {
         let stored = self.store(ending, self.context.ports.clock.now()).await;
         self.finished(stored, |_| TurnOutcome::Failed(problem))
             .await
+    }
+
+    /// Leaves the turn to another process, or to this one after a restart.
+    pub(super) async fn hand_over(&self) -> FinishedTurn {
+        self.context.forwarded.send_last_parts(&self.ownership.live);
+        let subject = self.ownership.live.subject();
+        let hand_over = HandOverTurn {
+            tenant: subject.tenant.clone(),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            node: self.ownership.node,
+        };
+        let mut pause = FIRST_PAUSE;
+        let writes = self.context.ports.writes.of_uncached();
+        while let Err(error) = writes.write(hand_over.clone()).await {
+            tracing::warn!(
+                error = ports::error::one_line(&error),
+                turn = %subject.turn_id,
+                "cannot hand over a turn"
+            );
+            // It is resumed all the same once the lease of this process has expired.
+            if !error.is_retryable() || self.runner.is_closed() {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        let draining = || TurnOutcome::Failed(Problem::new(ProblemCode::Draining));
+        FinishedTurn::without_promotion(self.runner.is_draining().then(draining))
     }
 
     /// Returns how the turn ended. `outcome` is the end that the store was asked to write.

@@ -8,8 +8,9 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, MessageId, NodeId, Problem, ProblemCode};
+use domain::{Agent, MessageId, NodeId, Problem, ProblemCode, TurnStep};
 use ports::AgentRepository;
+use tokio::time::{Instant, sleep};
 use writes::PromotedTurn;
 
 use super::{
@@ -19,12 +20,18 @@ use super::{
 };
 use crate::{
     Toolbox,
+    engines::Journal,
     live_turns::{LiveTurn, TurnOwnership, TurnSubject},
     toolbox::ToolsOfAgent,
 };
 
 /// The pause before an agent is read again from an unavailable store.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// The time for which a resumed turn waits for tool servers that are unavailable.
+const MAX_TOOL_WAIT: Duration = Duration::from_secs(15);
+/// The pause before they are looked for again.
+const TOOL_PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs the turns that chats start, and those that are promoted from the queue.
 pub struct TurnRunner {
@@ -65,11 +72,31 @@ impl TurnRunner {
 
     /// Returns the node to which queued turns may be promoted: this one, unless it is draining.
     pub fn promotes_to(&self) -> Option<NodeId> {
-        (!self.is_draining.load(Ordering::SeqCst)).then(|| self.context.node.id())
+        (!self.is_draining()).then(|| self.context.node.id())
     }
 
     pub(super) const fn context(&self) -> &Arc<ChatContext> {
         &self.context
+    }
+
+    /// Returns the journal of a turn that runs here, with the entries that it has already.
+    pub(super) fn journal<'a>(
+        &'a self,
+        ownership: &'a TurnOwnership,
+        entries: Vec<TurnStep>,
+    ) -> Journal<'a> {
+        let writes = self.context.ports.writes.of_uncached();
+        Journal::new(writes, ownership, &self.is_draining, entries)
+    }
+
+    /// Returns whether this process is shutting down.
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether this process no longer runs turns, because it ends.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
     }
 
     /// Returns the tools of an agent that are available now.
@@ -89,7 +116,8 @@ impl TurnRunner {
         });
     }
 
-    /// Runs a turn that was promoted to `node`, then those that are promoted after it.
+    /// Runs a turn that was promoted to `node` or is resumed there, then those that are promoted after
+    /// it.
     pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
         // Owned at once, or the reconciler could fail the turn as lost.
         let ownership = self.own_promoted(&promoted, node);
@@ -119,13 +147,20 @@ impl TurnRunner {
 
     fn own_promoted(&self, promoted: &PromotedTurn, node: NodeId) -> TurnOwnership {
         let subject = TurnSubject::of_promoted(promoted);
-        self.take_ownership(self.context.live.get_or_register(subject), node)
+        let live = self.context.live.get_or_register(subject);
+        if !promoted.journal.is_empty() {
+            live.resume_reply(&promoted.journal);
+        }
+        self.take_ownership(live, node)
     }
 
     /// Runs a turn to its end, and returns the one that starts in its place.
     async fn perform(&self, mut task: TurnTask) -> Option<Box<PromotedTurn>> {
         let request = &mut task.request;
-        let tools = self.tools_of(&request.agent);
+        let tools = match task.journal.is_empty() {
+            true => self.tools_of(&request.agent),
+            false => self.tools_of_resumed(&request.agent).await,
+        };
         (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
         let mut chain = self.context.engines.chain(&request.tenant, &request.agent);
         if task.failure.is_some() {
@@ -133,6 +168,19 @@ impl TurnRunner {
         }
         let finished = task.run(&self.context, self, &chain).await;
         report_end(&task.ownership.live, finished)
+    }
+
+    /// Returns the tools of an agent whose turn is resumed. Its process may have started just now, so the
+    /// tool servers get some time.
+    async fn tools_of_resumed(&self, agent: &Agent) -> ToolsOfAgent {
+        let deadline = Instant::now() + MAX_TOOL_WAIT;
+        loop {
+            let tools = self.tools_of(agent);
+            if tools.unavailable.is_empty() || Instant::now() >= deadline {
+                return tools;
+            }
+            sleep(TOOL_PAUSE).await;
+        }
     }
 
     async fn perform_promoted(
@@ -179,12 +227,10 @@ impl TurnRunner {
                     }
                 }
             }
-            let pause = live
-                .stopped()
-                .run_until_cancelled(tokio::time::sleep(RETRY_PAUSE));
+            let pause = live.stopped().run_until_cancelled(sleep(RETRY_PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
-                    finisher.fail(Problem::new(ProblemCode::Interrupted)).await
+                    finisher.hand_over().await
                 } else {
                     finisher.read_outcome().await
                 });

@@ -130,7 +130,7 @@ impl TurnStarter {
             request_id: attempt.command.request_id.as_deref(),
         });
         let own_engine = chain.get(..1).unwrap_or_default();
-        match run_engine_chain(attempt.reply_id, own_engine, &request, None, &sink).await {
+        match run_engine_chain(attempt.reply_id, own_engine, &request, None, &sink, None).await {
             Ok(reply) => {
                 let engine_time = engine_start.elapsed();
                 self.record(attempt, target, lock, reply, engine_time).await

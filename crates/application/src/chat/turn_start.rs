@@ -60,6 +60,7 @@ impl TurnStart {
                     messages,
                     has_cached_history: target.superseded.is_none(),
                     store_time: store_start.elapsed(),
+                    journal: Vec::new(),
                 });
                 Ok(accept(started))
             }

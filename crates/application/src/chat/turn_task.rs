@@ -9,6 +9,7 @@ use std::{
 
 use domain::{
     Agent, ConversationId, HistoryMessage, MessageId, Problem, ProblemCode, Role, TurnStarted,
+    TurnStep,
 };
 use futures::FutureExt;
 use ports::{HistoryQuery, ModelRequest, RepositoryError};
@@ -38,6 +39,8 @@ pub(super) struct TurnTask {
     pub(super) has_cached_history: bool,
     /// The time spent in the store so far.
     pub(super) store_time: Duration,
+    /// The entries of its journal, if it is resumed.
+    pub(super) journal: Vec<TurnStep>,
 }
 
 /// A [`TurnTask`] while it runs.
@@ -48,7 +51,7 @@ struct RunningTask<'a> {
 }
 
 impl TurnTask {
-    /// Creates the task of a turn that was promoted from the queue.
+    /// Creates the task of a turn that was promoted from the queue, or that is resumed.
     pub(super) fn of_promoted(
         promoted: PromotedTurn,
         ownership: TurnOwnership,
@@ -75,6 +78,7 @@ impl TurnTask {
             messages: promoted.messages,
             has_cached_history: true,
             store_time: Duration::ZERO,
+            journal: promoted.journal,
         }
     }
 
@@ -111,14 +115,19 @@ impl RunningTask<'_> {
         self.task.store_time += history_start.elapsed();
         let engine_start = Instant::now();
         let failure = self.task.failure.take();
-        let (live, reply_id) = (&self.task.ownership.live, self.task.started.reply_id);
-        let replying = run_engine_chain(reply_id, chain, &self.task.request, failure, &**live);
+        let entries = mem::take(&mut self.task.journal);
+        let TurnTask {
+            ownership, request, ..
+        } = &*self.task;
+        let (live, reply_id) = (&ownership.live, self.task.started.reply_id);
+        let journal = self.runner.journal(ownership, entries);
+        let replying = run_engine_chain(reply_id, chain, request, failure, &**live, Some(&journal));
         let replying = live.stopped().run_until_cancelled(replying);
         // A turn must end even if its engine panics.
         let result = AssertUnwindSafe(replying).catch_unwind().await;
         let engine_time = engine_start.elapsed();
         match result {
-            Ok(None) if live.is_interrupted() => self.fail(ProblemCode::Interrupted).await,
+            Ok(None) if live.is_interrupted() => self.finisher().hand_over().await,
             Ok(None) => self.finisher().read_outcome().await,
             Ok(Some(Ok(reply))) => self.complete(reply, engine_time).await,
             Ok(Some(Err(problem))) => self.finisher().fail(problem).await,

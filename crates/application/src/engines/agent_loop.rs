@@ -3,39 +3,57 @@
 mod call;
 mod large_integers;
 
-use std::sync::Arc;
+use std::{mem, pin::pin, sync::Arc, time::Duration};
 
-use call::{CallResult, CheckedCall};
-use domain::{FinishReason, ModelStep, ToolStep, Usage};
-use futures::{StreamExt as _, stream};
+use call::{CheckedCall, make_call};
+use domain::{FinishReason, ModelResponse, ModelStep, ToolEnd, TurnStep, Usage};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use ports::{ModelRequest, ReplyError, ToolContext};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     Candidate,
     attempt::{Response, attempt, grow, unusable},
     chain::ReplySink,
     engine_breakers::AttemptPermit,
-    partial_reply::{CallEnd, PartialReply},
+    journal::Journal,
+    partial_reply::PartialReply,
 };
 use crate::toolbox::ToolMetrics;
 
+/// The time for which the end of a call waits for the ends of others, to be recorded with them.
+const GROUPING_TIME: Duration = Duration::from_millis(10);
+
 /// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
-/// first of them. The text and the tool calls go to `sink`.
+/// first of them. The text and the tool calls go to `sink`. A turn with a journal goes on after its last
+/// entry.
 pub(super) async fn run_agent_loop(
     candidate: &Candidate,
     permit: AttemptPermit,
     request: ModelRequest,
     sink: &impl ReplySink,
+    journal: Option<&Journal<'_>>,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let max_rounds = request.agent.config.tool_rounds();
+    let calls_before = sink.with_reply(|reply| reply.call_count());
     let mut agent_loop = AgentLoop {
-        calls_left: request.agent.config.tool_calls(),
+        calls_left: request
+            .agent
+            .config
+            .tool_calls()
+            .saturating_sub(calls_before),
+        candidate,
         request,
         sink,
+        journal,
         usage: None,
     };
     let mut permit = Some(permit);
-    for round in 0..=max_rounds {
+    agent_loop.finish_open_calls().await?;
+    for round in agent_loop.request.steps.len()..=max_rounds {
+        if let Some(journal) = journal.filter(|_| round > 0) {
+            journal.hand_over_if_draining().await;
+        }
         let may_call = round < max_rounds && agent_loop.calls_left > 0;
         let permit = match permit.take() {
             Some(permit) => permit,
@@ -52,7 +70,6 @@ pub(super) async fn run_agent_loop(
             break;
         }
         agent_loop.call_tools(response).await?;
-        sink.with_reply(PartialReply::start_section);
     }
     Err(unusable("the model exceeded the limit of tool calls"))
 }
@@ -67,12 +84,41 @@ fn enter(candidate: &Candidate) -> Result<AttemptPermit, ReplyError> {
 
 /// The state of one reply.
 struct AgentLoop<'a, S> {
+    candidate: &'a Candidate,
     /// The next request.
     request: ModelRequest,
     sink: &'a S,
+    /// `None` if nothing of the turn is stored.
+    journal: Option<&'a Journal<'a>>,
     usage: Option<Usage>,
     calls_left: usize,
 }
+
+/// A call, and what was done with its end.
+struct ReportedCall {
+    call: CheckedCall,
+    /// Its index in the reply.
+    index: usize,
+    /// True if the journal has its end.
+    is_recorded: bool,
+    /// True if the reply has its end.
+    is_reported: bool,
+}
+
+/// Returns the ends that the journal lacks.
+fn take_unrecorded(calls: &mut [ReportedCall]) -> Vec<TurnStep> {
+    let unrecorded = calls
+        .iter_mut()
+        .filter(|it| !it.is_recorded && it.call.step.end.is_some());
+    let ended = unrecorded.map(|reported| {
+        reported.is_recorded = true;
+        TurnStep::Tool(reported.call.step.clone())
+    });
+    ended.collect()
+}
+
+/// The ends of running calls, with their places among the calls.
+type Ends<'a> = FuturesUnordered<BoxFuture<'a, (usize, ToolEnd)>>;
 
 impl<S: ReplySink> AgentLoop<'_, S> {
     /// Adds to the token usage of the turn.
@@ -86,39 +132,161 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         }
     }
 
-    /// Executes the tool calls of a response concurrently, and reports them and their results in
-    /// their order.
+    /// Makes the tool calls of a response, after they are recorded.
     async fn call_tools(&mut self, response: Response) -> Result<(), ReplyError> {
+        let at = self.sink.with_reply(|reply| reply.text.len());
+        let first = self.sink.with_reply(|reply| reply.call_count()) + 1;
         let mut calls = Vec::new();
-        for requested in response.calls {
-            let call = CheckedCall::new(requested, &self.request, self.calls_left > 0);
+        for (number, requested) in (first..).zip(response.calls) {
+            let id = format!("{}-{number}", self.request.turn_id);
+            let may_run = self.calls_left > 0;
+            calls.push(CheckedCall::new(
+                requested,
+                &self.request,
+                (id, at),
+                may_run,
+            ));
             self.calls_left = self.calls_left.saturating_sub(1);
-            let begun = call.begun();
-            let turn = self.request.turn_id;
-            let index = grow(self.sink, |reply| reply.begin_call(turn, begun))?;
-            calls.push((index, call, self.context(index)));
         }
-        let metrics = ToolMetrics::of(&self.request);
-        let (sink, at_once) = (self.sink, self.request.agent.config.tool_calls());
-        let mut results = stream::iter(calls)
-            .map(async |(index, call, context)| (index, execute(index, call, &context, sink).await))
-            .buffered(at_once);
-        let mut steps = Vec::new();
-        while let Some((index, result)) = results.next().await {
-            metrics.record(&result.name, result.status, result.took);
-            steps.push(self.end_call(index, result)?);
-        }
-        drop(results);
-        self.request.steps.push(Arc::new(ModelStep {
+        let response = ModelResponse {
+            engine: self.candidate.name.clone(),
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
             state: response.state,
-            calls: steps,
+        };
+        if let Some(journal) = self.journal {
+            let model = TurnStep::Model(response.clone());
+            let tools = calls.iter().map(|call| TurnStep::Tool(call.step.clone()));
+            journal
+                .begin([model].into_iter().chain(tools).collect())
+                .await;
+        }
+        let metrics = ToolMetrics::of(&self.request);
+        let mut reported = Vec::new();
+        for call in calls {
+            let index = grow(self.sink, |reply| reply.begin_call(&call.step))?;
+            if let Some(end) = &call.step.end {
+                metrics.record(&call.step.name, end);
+                self.sink.with_reply(|reply| reply.settle_call(index, end));
+            }
+            reported.push(ReportedCall {
+                is_recorded: call.step.end.is_some(),
+                is_reported: false,
+                index,
+                call,
+            });
+        }
+        self.finish_calls(reported, response).await
+    }
+
+    /// Ends the calls that ran when another process died: it makes those again for which that is
+    /// harmless.
+    async fn finish_open_calls(&mut self) -> Result<(), ReplyError> {
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        self.request.steps = journal.model_steps();
+        let is_open = |step: &mut Arc<ModelStep>| step.calls.iter().any(|it| it.end.is_none());
+        let Some(last) = self.request.steps.pop_if(is_open) else {
+            return Ok(());
+        };
+        let ModelStep { response, calls } = Arc::unwrap_or_clone(last);
+        let first = self.sink.with_reply(|reply| reply.call_count()) - calls.len();
+        let mut reported = Vec::new();
+        for (index, step) in (first..).zip(calls) {
+            let has_ended = step.end.is_some();
+            let call = CheckedCall::again(step, &self.request);
+            if let Some(end) = call.step.end.as_ref().filter(|_| !has_ended) {
+                self.sink.with_reply(|reply| reply.settle_call(index, end));
+            }
+            reported.push(ReportedCall {
+                call,
+                index,
+                is_recorded: has_ended,
+                is_reported: has_ended,
+            });
+        }
+        self.finish_calls(reported, response).await
+    }
+
+    /// Makes the calls concurrently, records their ends, and reports them in the order of the calls.
+    async fn finish_calls(
+        &mut self,
+        mut calls: Vec<ReportedCall>,
+        response: ModelResponse,
+    ) -> Result<(), ReplyError> {
+        let metrics = ToolMetrics::of(&self.request);
+        let mut running = self.start(&calls, &metrics);
+        let mut ended = Vec::new();
+        loop {
+            let unrecorded = take_unrecorded(&mut calls);
+            if let Some(journal) = self.journal.filter(|_| !unrecorded.is_empty()) {
+                let mut recording = pin!(journal.end(unrecorded));
+                // Other calls go on meanwhile.
+                loop {
+                    tokio::select! {
+                        () = &mut recording => break,
+                        Some(end) = running.next() => ended.push(end),
+                    }
+                }
+            }
+            self.report_ends(&mut calls)?;
+            if ended.is_empty() {
+                match running.next().await {
+                    Some(end) => ended.push(end),
+                    None => break,
+                }
+            }
+            let deadline = Instant::now() + GROUPING_TIME;
+            while let Ok(Some(end)) = timeout_at(deadline, running.next()).await {
+                ended.push(end);
+            }
+            for (place, end) in ended.drain(..) {
+                calls[place].call.step.end = Some(end);
+            }
+        }
+        drop(running);
+        let calls = calls.into_iter().map(|reported| reported.call.step);
+        self.request.steps.push(Arc::new(ModelStep {
+            response,
+            calls: calls.collect(),
         }));
+        self.sink.with_reply(PartialReply::start_section);
+        Ok(())
+    }
+
+    /// Starts the calls that have not ended. The reply gets each end at once: if the turn is cancelled
+    /// while another call still runs, this one has ended.
+    fn start<'s>(&'s self, calls: &[ReportedCall], metrics: &'s ToolMetrics) -> Ends<'s> {
+        let to_make = calls.iter().zip(0..).filter_map(|(reported, place)| {
+            let (step, tool) = reported.call.to_make()?;
+            let index = reported.index;
+            let made = async move {
+                let end = make_call(&step, &tool, &self.context(&step.call_id)).await;
+                metrics.record(&step.name, &end);
+                self.sink.with_reply(|reply| reply.settle_call(index, &end));
+                (place, end)
+            };
+            Some(made.boxed())
+        });
+        to_make.collect()
+    }
+
+    /// Reports the ends that the reply lacks, up to the first call that runs.
+    fn report_ends(&self, calls: &mut [ReportedCall]) -> Result<(), ReplyError> {
+        for reported in calls.iter_mut() {
+            if reported.call.step.end.is_none() {
+                break;
+            }
+            if !mem::replace(&mut reported.is_reported, true) {
+                let index = reported.index;
+                grow(self.sink, |reply| reply.end_call(index).then_some(()))?;
+            }
+        }
         Ok(())
     }
 
     /// Returns the context of a call.
-    fn context(&self, index: usize) -> ToolContext {
+    fn context(&self, call_id: &str) -> ToolContext {
         let (request, origin) = (&self.request, self.sink.origin());
         ToolContext {
             tenant: request.tenant.clone(),
@@ -127,45 +295,14 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             user_id: request.user_id.clone(),
             conversation_id: origin.is_stored.then_some(origin.conversation),
             turn_id: request.turn_id,
-            call_id: self.sink.with_reply(|reply| reply.call_id(index)),
-            attempt: 1,
+            call_id: call_id.to_owned(),
+            attempt: self
+                .journal
+                .map_or(1, |journal| journal.attempt_of(call_id)),
             started_by: origin.started_by.clone(),
             credential: origin.credential.cloned(),
         }
     }
-
-    /// Reports the end of a call, and returns it as a step.
-    fn end_call(&self, index: usize, result: CallResult) -> Result<ToolStep, ReplyError> {
-        let call_id = grow(self.sink, |reply| {
-            reply.end_call(index).then(|| reply.call_id(index))
-        })?;
-        Ok(ToolStep {
-            call_id,
-            name: result.name,
-            function: result.function,
-            arguments: result.arguments,
-            status: result.status.to_owned(),
-            result: result.content,
-        })
-    }
-}
-
-/// Executes a call, and stores its outcome at once: if the turn is cancelled while another call still
-/// runs, this one has ended.
-async fn execute(
-    index: usize,
-    call: CheckedCall,
-    context: &ToolContext,
-    sink: &impl ReplySink,
-) -> CallResult {
-    let mut result = call.execute(context).await;
-    let end = CallEnd {
-        status: result.status,
-        took: result.took,
-        result: std::mem::take(&mut result.text),
-    };
-    sink.with_reply(|reply| reply.settle_call(index, end));
-    result
 }
 
 #[cfg(test)]

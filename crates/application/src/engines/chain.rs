@@ -16,6 +16,7 @@ use super::{
     Candidate,
     agent_loop::run_agent_loop,
     attempt::{engine_problem, request_to},
+    journal::Journal,
     partial_reply::{OpenCallStatus, PartialReply},
 };
 
@@ -77,16 +78,20 @@ impl ReplySink for BufferedSink<'_> {
 /// Calls the engines in order, except those with an open circuit breaker. The next engine is called
 /// only if the previous one returned no text and called no tool: a reply never mixes two engines,
 /// and no tool call is repeated. Returns the failure of the last engine that was called; `failure`
-/// is that of an engine that was called before these. `message_id` is the id of the agent's message.
+/// is that of an engine that was called before these. `message_id` is the id of the agent's message. A turn
+/// with a journal is continued only by the engine that has begun it.
 pub(crate) async fn run_engine_chain(
     message_id: MessageId,
     chain: &[Candidate],
     request: &ModelRequest,
     mut failure: Option<Problem>,
     sink: &impl ReplySink,
+    journal: Option<&Journal<'_>>,
 ) -> Result<Reply, Problem> {
     let mut shortest_wait = None;
-    for candidate in chain {
+    let begun_by = journal.and_then(Journal::engine);
+    let may_reply = |it: &&Candidate| begun_by.as_ref().is_none_or(|name| *name == it.name);
+    for candidate in chain.iter().filter(may_reply) {
         let permit = match candidate.breakers.enter() {
             Ok(permit) => permit,
             Err(wait) => {
@@ -99,7 +104,7 @@ pub(crate) async fn run_engine_chain(
             reply.degraded = candidate.is_fallback;
         });
         let own = request_to(candidate, request);
-        let replying = run_agent_loop(candidate, permit, own, sink);
+        let replying = run_agent_loop(candidate, permit, own, sink, journal);
         let late = |_elapsed| Err(ReplyError::TimedOut);
         let replied = timeout(MAX_REPLY_TIME, replying).await;
         match replied.unwrap_or_else(late) {

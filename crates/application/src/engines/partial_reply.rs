@@ -1,14 +1,12 @@
 //! A reply while an engine produces it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use domain::{
-    ToolCall, ToolVisibility, TurnId, UnknownMembers,
-    sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
-    tool_call::{is_nested_deeper, json_bytes},
+    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, UnknownMembers, tool_call::KeptCallData,
+    turn_step::resumptions,
 };
-use ports::{ReplyPart, ToolArguments};
-use serde_json::Value;
+use ports::ReplyPart;
 
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
@@ -34,10 +32,11 @@ pub struct PartialReply {
     section: usize,
     /// The bytes of all events without their arguments.
     event_bytes: usize,
-    /// The bytes of the arguments that are stored.
-    argument_bytes: usize,
-    /// The bytes of the results that are stored.
-    result_bytes: usize,
+    /// What is kept of arguments and results.
+    kept: KeptCallData,
+    /// The number of times that the turn was resumed by another process, or by this one after a restart.
+    /// The text is then another one.
+    pub(crate) resumptions: u32,
 }
 
 /// A tool call, as far as it is known.
@@ -47,6 +46,8 @@ struct CallEntry {
     call: ToolCall,
     /// The start of a call that has not ended.
     open_since: Option<Instant>,
+    /// What a second call would do.
+    repetition: Repetition,
 }
 
 /// The status that is reported for a call that has not ended.
@@ -59,10 +60,11 @@ pub(crate) enum OpenCallStatus {
 }
 
 impl OpenCallStatus {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Cut => "cancelled",
+    const fn of(self, repetition: Repetition) -> &'static str {
+        match (self, repetition) {
+            (Self::Running, _) => "running",
+            (Self::Cut, Repetition::Harmless) => "cancelled",
+            (Self::Cut, Repetition::Acts | Repetition::HarmlessWithId) => ToolCall::OUTCOME_UNKNOWN,
         }
     }
 }
@@ -78,7 +80,7 @@ impl PartialReply {
         let reported = |entry: &CallEntry| {
             let mut call = entry.call.clone();
             if let Some(since) = entry.open_since {
-                open.as_str().clone_into(&mut call.status);
+                open.of(entry.repetition).clone_into(&mut call.status);
                 let milliseconds = since.elapsed().as_millis();
                 call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
             }
@@ -105,6 +107,7 @@ impl PartialReply {
                 .map(|call| CallEntry {
                     call,
                     open_since: None,
+                    repetition: Repetition::Acts,
                 })
                 .collect(),
             text,
@@ -152,6 +155,7 @@ impl PartialReply {
         let entry = CallEntry {
             call,
             open_since: (!has_ended).then(Instant::now),
+            repetition: Repetition::Acts,
         };
         match self.calls.get_mut(index) {
             Some(known) => *known = entry,
@@ -164,7 +168,9 @@ impl PartialReply {
     /// continue from their positions.
     pub(crate) fn complete_with(&mut self, text: String, calls: Vec<ToolCall>) {
         if !text.starts_with(&self.text) || !self.has_only(&calls) {
+            let resumptions = self.resumptions;
             *self = Self::restored(text, calls);
+            self.resumptions = resumptions;
             return;
         }
         self.text = text;
@@ -234,36 +240,36 @@ impl PartialReply {
 
     /// Adds a call that has started, and returns its index; `None` if it does not fit. Arguments
     /// always fit: those that are too deep or too large are omitted.
-    pub(crate) fn begin_call(&mut self, turn: TurnId, begun: BegunCall) -> Option<usize> {
+    pub(crate) fn begin_call(&mut self, step: &ToolStep) -> Option<usize> {
         let index = self.calls.len();
-        self.push_event(index, false, begun.name.len()).then(|| {
+        self.push_event(index, false, step.name.len()).then(|| {
             let call = ToolCall {
-                id: format!("{turn}-{}", index + 1),
-                at: self.text.len(),
-                name: begun.name,
-                arguments: self.keep_or_omit(Value::Object(begun.arguments)),
+                id: step.call_id.clone(),
+                at: step.at,
+                name: step.name.clone(),
+                arguments: self.kept.keep_arguments(step.read_arguments()),
                 status: String::new(),
                 duration_ms: 0,
                 result: None,
-                visibility: begun.visibility,
+                visibility: step.visibility,
                 unknown: UnknownMembers::default(),
             };
             self.calls.push(CallEntry {
                 call,
                 open_since: Some(Instant::now()),
+                repetition: step.repetition,
             });
             index
         })
     }
 
     /// Stores the outcome of the call with this index. Calls of one response can end in any order.
-    pub(crate) fn settle_call(&mut self, index: usize, end: CallEnd) {
-        let result = self.keep_result(end.result);
+    pub(crate) fn settle_call(&mut self, index: usize, end: &ToolEnd) {
+        let result = self.kept.keep_result(end);
         let entry = &mut self.calls[index];
         entry.open_since = None;
-        end.status.clone_into(&mut entry.call.status);
-        let milliseconds = end.took.as_millis();
-        entry.call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
+        entry.call.status.clone_from(&end.status);
+        entry.call.duration_ms = end.duration_ms;
         entry.call.result = result;
     }
 
@@ -274,9 +280,41 @@ impl PartialReply {
         self.push_event(index, true, texts)
     }
 
-    /// Returns the id of the call with this index.
-    pub(crate) fn call_id(&self, index: usize) -> String {
-        self.calls[index].call.id.clone()
+    /// Returns the number of calls.
+    pub(crate) fn call_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Returns the empty reply of a turn that was resumed so many times.
+    pub(crate) fn of_resumption(resumptions: u32) -> Self {
+        Self {
+            resumptions,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the reply of a turn that is resumed, as far as its journal has it. The text after the last
+    /// tool calls is written anew.
+    pub(crate) fn resumed(journal: &[TurnStep]) -> Self {
+        let mut reply = Self::of_resumption(resumptions(journal));
+        for step in journal {
+            // What was recorded once fits again.
+            match step {
+                TurnStep::Model(response) => {
+                    reply.start_section();
+                    let _ = reply.push_text(&response.text);
+                }
+                TurnStep::Tool(call) => {
+                    if let (Some(index), Some(end)) = (reply.begin_call(call), &call.end) {
+                        reply.settle_call(index, end);
+                        let _ = reply.end_call(index);
+                    }
+                }
+                TurnStep::Resumed(_) | TurnStep::Unknown => {}
+            }
+        }
+        reply.start_section();
+        reply
     }
 
     /// Adds a tool event with texts of this length; returns false if it does not fit.
@@ -293,30 +331,6 @@ impl PartialReply {
         }
         fits
     }
-
-    /// Returns the result, unless it is too large.
-    fn keep_result(&mut self, result: String) -> Option<String> {
-        let bytes = self.result_bytes + result.len();
-        if result.len() > TOOL_RESULT_BYTES || bytes > TURN_RESULT_BYTES {
-            return None;
-        }
-        self.result_bytes = bytes;
-        Some(result)
-    }
-
-    /// Returns the arguments, or a placeholder if they are too deep or too large.
-    fn keep_or_omit(&mut self, arguments: Value) -> Value {
-        // Checked first: a reader of the turn could not parse them either.
-        if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
-            return ToolCall::omitted_arguments();
-        }
-        let bytes = json_bytes(&arguments);
-        if self.argument_bytes + bytes > TURN_ARGUMENT_BYTES {
-            return ToolCall::omitted_arguments();
-        }
-        self.argument_bytes += bytes;
-        arguments
-    }
 }
 
 /// The start or end of a tool call, and its position in the text.
@@ -328,28 +342,6 @@ pub struct ToolEvent {
     call: usize,
     /// True if this is the end of the call.
     pub has_ended: bool,
-}
-
-/// The start of a tool call.
-#[derive(Debug, Clone)]
-pub(crate) struct BegunCall {
-    /// The tool.
-    pub(crate) name: String,
-    /// The arguments.
-    pub(crate) arguments: ToolArguments,
-    /// What users see of the call, if it is configured.
-    pub(crate) visibility: Option<ToolVisibility>,
-}
-
-/// The end of a tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CallEnd {
-    /// The status, as in [`ToolCall`].
-    pub(crate) status: &'static str,
-    /// The duration.
-    pub(crate) took: Duration,
-    /// The result, or the reason of the failure.
-    pub(crate) result: String,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod remote_updates;
 
 use std::sync::{Arc, Weak};
 
-use domain::{NodeId, TurnStarted};
+use domain::{NodeId, TurnStarted, TurnStep};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -204,6 +204,12 @@ impl LiveTurn {
 
     pub(crate) fn mark_started(&self, started: TurnStarted) {
         self.update(|progress| progress.started.replace(started) != Some(started));
+    }
+
+    /// Replaces the reply of a turn that is resumed here. Its readers receive it from the start.
+    pub(crate) fn resume_reply(&self, journal: &[TurnStep]) {
+        self.progress().reply = PartialReply::resumed(journal);
+        self.notify();
     }
 
     /// Ends the turn; later ends are ignored.

@@ -24,6 +24,8 @@ pub struct ReplyCursor {
     text: usize,
     /// The number of tool events that were read.
     tools: usize,
+    /// The number of times that the turn was resumed before. What was read then is replaced.
+    resumptions: u32,
 }
 
 /// A piece of a reply.
@@ -63,6 +65,7 @@ impl ReplyCursor {
                     from,
                     to: from + text.len(),
                     text: text.to_owned(),
+                    attempt: domain::live::attempt_of(progress.reply.resumptions),
                 })),
                 Step::Tool { event, .. } => piece(subject, &progress.reply, event, audience),
             };
@@ -96,6 +99,7 @@ impl ReplyCursor {
 
     /// Moves to the next step: at most `max_bytes` of text up to the next tool event, or that event.
     fn advance<'a>(&mut self, progress: &'a Progress, max_bytes: usize) -> Option<Step<'a>> {
+        self.enter(progress);
         let text = progress.text();
         let tool = progress.reply.tools.get(self.tools);
         let end = tool.map_or(text.len(), |tool| tool.at.min(text.len()));
@@ -112,12 +116,24 @@ impl ReplyCursor {
         Some(Step::Tool { index, event })
     }
 
+    /// Returns to the start if the turn was resumed.
+    const fn enter(&mut self, progress: &Progress) {
+        if self.resumptions != progress.reply.resumptions {
+            *self = Self {
+                text: 0,
+                tools: 0,
+                resumptions: progress.reply.resumptions,
+            };
+        }
+    }
+
     /// Moves to the end, and returns the whole text so far.
     pub fn catch_up<'a>(&mut self, progress: &'a Progress) -> &'a str {
         let text = progress.text();
         *self = Self {
             text: text.len(),
             tools: progress.reply.tools.len(),
+            resumptions: progress.reply.resumptions,
         };
         text
     }

@@ -195,6 +195,7 @@ impl ForwardedReplies {
             conversation_id: subject.conversation_id,
             turn_id: subject.turn_id,
             node: self.node.id(),
+            resumptions: turn.progress().reply.resumptions,
             part,
         });
     }

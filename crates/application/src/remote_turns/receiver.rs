@@ -51,6 +51,7 @@ pub(super) struct ReceivedPart {
     pub(super) tenant: TenantId,
     pub(super) conversation: ConversationId,
     pub(super) turn: TurnId,
+    pub(super) resumptions: u32,
     pub(super) part: ReplyPart,
 }
 
@@ -92,9 +93,9 @@ impl ReplyReceiver {
             let loss_due = self.loss_due;
             tokio::select! {
                 signal = signals.next() => match signal {
-                    Some(Signal::ReplyPart { tenant, conversation_id, turn_id, part, .. }) => {
+                    Some(Signal::ReplyPart { tenant, conversation_id, turn_id, resumptions, part, .. }) => {
                         let conversation = conversation_id;
-                        self.receive(ReceivedPart { tenant, conversation, turn: turn_id, part });
+                        self.receive(ReceivedPart { tenant, conversation, turn: turn_id, resumptions, part });
                     }
                     // Signals were lost.
                     Some(_) => self.schedule_request_for_all(),
@@ -155,7 +156,7 @@ impl ReplyReceiver {
         match self.received.get_mut(&received.turn) {
             Some(reply) => {
                 reply.last_part = Instant::now();
-                if !reply.turn.apply_part(received.part) {
+                if !reply.turn.apply_part(received.part, received.resumptions) {
                     self.request_gap(received.turn);
                 }
             }
@@ -214,7 +215,7 @@ impl ReplyReceiver {
         }
         self.live.readers.deliver(&live, position);
         let mut parts = parts.into_iter();
-        let fits = parts.all(|received| live.apply_part(received.part));
+        let fits = parts.all(|received| live.apply_part(received.part, received.resumptions));
         if !fits || has_missed {
             self.request_gap(turn);
         }

@@ -78,6 +78,7 @@ impl Receiving {
             conversation_id: subject().conversation_id,
             turn_id: turn,
             node: OTHER_NODE,
+            resumptions: 0,
             part: ReplyPart::Text {
                 from,
                 text: text.to_owned(),

@@ -2,16 +2,12 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{Problem, ProblemCode, Stamp, TurnId};
+use domain::{Problem, ProblemCode, TurnId};
 use ports::{RepositoryError, SweepRepository, TurnAddress};
 use tokio_util::sync::CancellationToken;
-use writes::{FailQueuedTurn, FinishOutcome, FinishTurn, TurnEnding};
+use writes::{FailQueuedTurn, HandOverTurn};
 
-use crate::{
-    background::round,
-    chat::{ChatContext, TurnRunner},
-    live_turns::TurnOutcome,
-};
+use crate::{background::round, chat::ChatContext, live_turns::TurnOutcome};
 
 /// The interval of the comparison, equal to that of the lease's renewal.
 const INTERVAL: Duration = Duration::from_secs(3);
@@ -20,21 +16,12 @@ const INTERVAL: Duration = Duration::from_secs(3);
 pub struct LocalTurnReconciler {
     sweep: Arc<dyn SweepRepository>,
     context: Arc<ChatContext>,
-    runner: Arc<TurnRunner>,
 }
 
 impl LocalTurnReconciler {
-    /// Creates a reconciler for the turns of `runner`.
-    pub fn new(
-        sweep: Arc<dyn SweepRepository>,
-        context: Arc<ChatContext>,
-        runner: Arc<TurnRunner>,
-    ) -> Self {
-        Self {
-            sweep,
-            context,
-            runner,
-        }
+    /// Creates a reconciler for the turns of `context`.
+    pub fn new(sweep: Arc<dyn SweepRepository>, context: Arc<ChatContext>) -> Self {
+        Self { sweep, context }
     }
 
     /// Compares until `stop`. When the node id changes, it interrupts the turns of the old id,
@@ -69,7 +56,7 @@ impl LocalTurnReconciler {
 
     /// Compares once: a turn that the store records as in progress in this process, but that does
     /// not run here, is lost. A turn that was also lost in the last comparison, `lost_before`,
-    /// fails. Returns the turns that remain to be failed.
+    /// is left to the next sweep. Returns the turns that remain to be left to it.
     pub async fn compare(
         &self,
         lost_before: &HashSet<TurnId>,
@@ -85,12 +72,12 @@ impl LocalTurnReconciler {
                 lost.insert(id);
                 continue;
             }
-            match round(self.fail(turn)).await {
+            match round(self.hand_over(turn)).await {
                 Some(Ok(())) => continue,
                 Some(Err(error)) => tracing::warn!(
                     error = ports::error::one_line(&error),
                     turn = %id,
-                    "cannot fail a lost turn of this node; retrying"
+                    "cannot hand over a lost turn of this node; retrying"
                 ),
                 None => {}
             }
@@ -99,39 +86,16 @@ impl LocalTurnReconciler {
         Ok(lost)
     }
 
-    async fn fail(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
-        let Some(found) = self
-            .context
-            .ports
-            .turns
-            .find(&turn.tenant, turn.turn_id)
-            .await?
-            .value
-        else {
-            return Ok(());
-        };
-        tracing::warn!(turn = %turn.turn_id, "turn in progress under this node is not running; failing it");
-        let node = self.context.node.id();
-        let finish = FinishTurn {
-            tenant: turn.tenant.clone(),
+    async fn hand_over(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
+        tracing::warn!(turn = %turn.turn_id, "turn in progress under this node is not running; resuming it");
+        let hand_over = HandOverTurn {
+            tenant: turn.tenant,
             turn_id: turn.turn_id,
             conversation_id: turn.conversation_id,
-            node,
-            ending: TurnEnding::failed(Problem::new(ProblemCode::Interrupted)),
-            stamp: Stamp {
-                time: self.context.ports.clock.now(),
-                actor: found.principal,
-            },
-            promote: self.runner.promotes_to().is_some(),
+            node: self.context.node.id(),
         };
-        if let FinishOutcome::Finished {
-            promoted: Some(promoted),
-            ..
-        } = self.context.ports.writes.write(finish).await?
-        {
-            self.runner.run_promoted(*promoted, node);
-        }
-        self.context.live.on_remote_change(turn.turn_id, true);
+        let writes = self.context.ports.writes.of_uncached();
+        writes.write(hand_over).await?;
         Ok(())
     }
 

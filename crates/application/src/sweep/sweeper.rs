@@ -1,4 +1,4 @@
-//! The sweep that ends the turns of dead processes, and promotes or fails queued turns.
+//! The sweep that resumes the turns of dead processes, and promotes or fails queued turns.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ const MIN_RENEWAL_STREAK: Duration = Duration::from_secs(10);
 /// The maximum number of turns that one transaction ends or starts.
 const CHUNK: usize = 100;
 
-/// Ends the turns of dead processes, and promotes or fails queued turns.
+/// Resumes the turns of dead processes, and promotes or fails queued turns.
 pub struct Sweeper {
     sweep: Arc<dyn SweepRepository>,
     context: Arc<ChatContext>,
@@ -60,7 +60,7 @@ impl Sweeper {
     pub async fn sweep_all(&self) -> Result<(), RepositoryError> {
         let marked = self.sweep.mark_dead_nodes(self.context.node.id()).await?;
         if marked > 0 {
-            tracing::warn!(marked, "node leases expired; failing their turns");
+            tracing::warn!(marked, "node leases expired; resuming their turns");
         }
         let mut outcome = Ok(());
         for tenant in self.sweep.tenants_to_sweep(MAX_QUEUE_TIME).await? {
@@ -85,7 +85,7 @@ impl Sweeper {
             let swept = self.context.ports.writes.write(sweep).await?;
             let changed = swept.failed.len() + swept.promoted.len();
             for id in swept.failed {
-                tracing::warn!(turn = %id, "turn failed: its node is dead, or it was queued for too long");
+                tracing::warn!(turn = %id, "turn failed: its nodes have died, or it was queued for too long");
                 self.context.live.on_remote_change(id, true);
             }
             for (promoted, node) in swept.promoted.into_iter().zip(node.into_iter().cycle()) {

@@ -1,7 +1,8 @@
 //! The metrics of tool calls.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
+use domain::ToolEnd;
 use ports::ModelRequest;
 
 use super::provider_of;
@@ -27,10 +28,10 @@ impl ToolMetrics {
     }
 
     /// Records a call that has ended.
-    pub(crate) fn record(&self, name: &str, status: &'static str, took: Duration) {
+    pub(crate) fn record(&self, name: &str, end: &ToolEnd) {
         let provider = self.providers.get(provider_of(name));
         let provider = provider.map_or(NO_PROVIDER, String::as_str).to_owned();
-        let labels = [("provider", provider), ("status", status.to_owned())];
-        metrics::histogram!("tool_call_seconds", &labels).record(took.as_secs_f64());
+        let labels = [("provider", provider), ("status", end.status.clone())];
+        metrics::histogram!("tool_call_seconds", &labels).record(end.took().as_secs_f64());
     }
 }

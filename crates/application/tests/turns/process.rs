@@ -81,11 +81,7 @@ impl Process {
         Self {
             chat: ChatService::new(Arc::clone(&context), Arc::clone(&runner)),
             turns: TurnService::new(cancelling, Arc::clone(&runner), bus),
-            reconciler: LocalTurnReconciler::new(
-                sweep(),
-                Arc::clone(&context),
-                Arc::clone(&runner),
-            ),
+            reconciler: LocalTurnReconciler::new(sweep(), Arc::clone(&context)),
             sweeper: Sweeper::new(sweep(), context, Arc::clone(&runner)),
             invalidator,
             live: caches.live,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{NodeId, Seq, TenantId};
 
-use super::{CredentialKey, InTenant, RecordKey};
+use super::{CredentialKey, InTenant, RecordKey, RunningTurn};
 use crate::ConversationName;
 
 /// The conditions of rows that were decided on facts which were not read in the same transaction. Every fact is either covered by the head of its tenant, which each change of it
@@ -21,4 +21,6 @@ pub struct Conditions {
     pub unused_names: Vec<InTenant<ConversationName>>,
     /// Credentials that exist and are not revoked.
     pub valid_credentials: Vec<CredentialKey>,
+    /// Turns that are in progress under these nodes.
+    pub running_turns: Vec<RunningTurn>,
 }

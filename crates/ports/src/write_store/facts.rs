@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use domain::{
     AgentId, Conversation, ConversationId, CredentialId, CredentialKind, EventType,
     IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
-    TurnId, idempotency::RETENTION,
+    TurnId, TurnStep, idempotency::RETENTION,
 };
 
-use super::{OpenTurnsOf, SweptConversation, TurnRow};
+use super::{OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
 use crate::ConversationName;
 
 /// An id and the tenant that it belongs to.
@@ -75,8 +75,12 @@ pub struct Facts {
     pub live_nodes: HashSet<NodeId>,
     /// The events that an earlier attempt may have written, by position.
     pub logged: Vec<EventInDoubt>,
-    /// The conversations with turns to fail or to start, with their queued turns.
+    /// The conversations with turns to fail, to start or to resume, with their queued turns.
     pub swept: Vec<SweptConversation>,
+    /// The entries of journals, by number. A turn without any is missing.
+    pub journals: HashMap<InTenant<TurnId>, Vec<TurnStep>>,
+    /// Those of the named turns that are in progress under their nodes.
+    pub running_turns: HashSet<RunningTurn>,
 }
 
 impl Facts {
@@ -98,6 +102,12 @@ impl Facts {
     /// The turn, in any status.
     pub fn turn(&self, tenant: &TenantId, id: TurnId) -> Option<&TurnRow> {
         self.turns.get(&(tenant.clone(), id))
+    }
+
+    /// The entries of the journal of a turn.
+    pub fn journal(&self, tenant: &TenantId, id: TurnId) -> &[TurnStep] {
+        let found = self.journals.get(&(tenant.clone(), id));
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// The record of an earlier use of the entry's key, if an entry is given and the record is

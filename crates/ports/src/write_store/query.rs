@@ -41,11 +41,22 @@ pub struct FactsQuery {
     pub nodes: BTreeSet<NodeId>,
     /// The events that an earlier attempt may have written.
     pub logged: Option<LoggedQuery>,
-    /// The turns to fail or to start in a tenant.
+    /// The turns to fail, to start or to resume in a tenant.
     pub swept: Option<SweptQuery>,
+    /// Turns, for their journals.
+    pub journals: HashSet<InTenant<TurnId>>,
+    /// Turns that must be in progress under these nodes. Their tenants are locked, too, if the query
+    /// is the first one.
+    pub running_turns: Vec<RunningTurn>,
 }
 
 impl FactsQuery {
+    /// Returns the tenants to lock, in the order of their ids.
+    pub fn locked_tenants(&self) -> BTreeSet<&TenantId> {
+        let of_turns = self.running_turns.iter().map(|turn| &turn.tenant);
+        self.tenants.iter().chain(of_turns).collect()
+    }
+
     /// Returns whether it names nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -83,7 +94,18 @@ pub struct LoggedQuery {
     pub agents: Vec<AgentId>,
 }
 
-/// The turns of dead nodes and the queued turns of a tenant.
+/// A turn that is in progress under a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RunningTurn {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// The node: the fencing token.
+    pub node: NodeId,
+}
+
+/// The turns without a live node and the queued turns of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweptQuery {
     /// The tenant.

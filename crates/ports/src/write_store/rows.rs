@@ -19,7 +19,7 @@ pub use self::{
     },
     credential::{Revocation, StateChange},
     message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
-    turn::{KeyName, TurnEnd, TurnRow, TurnStart},
+    turn::{KeyName, StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart},
 };
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
@@ -52,6 +52,12 @@ pub struct Rows {
     pub ends: Vec<TurnEnd>,
     /// Queued turns that start.
     pub starts: Vec<TurnStart>,
+    /// Turns in progress that are given to another node.
+    pub assignments: Vec<TurnAssignment>,
+    /// New entries of journals. One that is stored already is not changed.
+    pub steps: Vec<StepRow>,
+    /// Entries whose calls have ended, unless their end is stored already.
+    pub step_ends: Vec<StepRow>,
     /// New messages.
     pub messages: Vec<MessageRow>,
     /// Messages that become superseded.

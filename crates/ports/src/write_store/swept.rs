@@ -9,7 +9,7 @@ use domain::{ConversationId, TurnId};
 pub struct SweptConversation {
     /// The conversation.
     pub id: ConversationId,
-    /// Its running turn, if the node of that turn is dead.
+    /// Its running turn, if that has no live node.
     pub lost: Option<TurnId>,
     /// The queued turns, in the order of their `turn.queued` events.
     pub waiting: Vec<WaitingTurn>,

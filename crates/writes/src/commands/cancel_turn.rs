@@ -1,6 +1,8 @@
 //! The cancellation of a turn by a caller.
 
-use domain::{ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus};
+use domain::{
+    ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus, turn_step::tool_calls,
+};
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
@@ -20,7 +22,8 @@ pub struct CancelTurn {
     pub turn_id: TurnId,
     /// The conversation of the turn.
     pub conversation_id: ConversationId,
-    /// The reply up to now.
+    /// The reply up to now; `None` if the caller does not run the turn. The calls are then those of its
+    /// journal.
     pub partial: Option<Reply>,
     /// The node on which the next queued turn starts, if it is alive; `None` starts none.
     pub node: Option<NodeId>,
@@ -48,6 +51,11 @@ impl Command for CancelTurn {
     fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
         let key = (&self.tenant, self.conversation_id);
         ending::needs_more(key, self.turn_id, self.node.is_some(), facts, query);
+        let found = facts.conversation(&self.tenant, self.conversation_id);
+        let is_running = found.is_some_and(|found| found.running == Some(self.turn_id));
+        if is_running && self.partial.is_none() {
+            query.journals.insert((self.tenant.clone(), self.turn_id));
+        }
     }
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
@@ -74,10 +82,14 @@ impl Command for CancelTurn {
             return Ok(Planned::Rejected(CancelOutcome::NotFound));
         };
         let partial = self.partial.as_ref();
+        let calls = match partial {
+            Some(partial) => partial.tool_calls.clone(),
+            None => tool_calls(facts.journal(&self.tenant, self.turn_id)),
+        };
         let end = Ending {
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),
-            tool_calls: partial.map_or(&[], |reply| &reply.tool_calls),
+            tool_calls: &calls,
             error: None,
         };
         let ended = planner.end(row, conversation, &end, self.node, &self.stamp);

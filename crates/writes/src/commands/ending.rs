@@ -24,12 +24,12 @@ pub(super) struct Ending<'a> {
 }
 
 impl<'a> Ending<'a> {
-    /// The failure of a turn whose tool calls, if it had any, were only in the memory of its node.
-    pub(super) const fn failure(problem: &'a Problem) -> Self {
+    /// The failure of a turn that made these calls.
+    pub(super) const fn failure(problem: &'a Problem, tool_calls: &'a [ToolCall]) -> Self {
         Self {
             status: TurnStatus::Failed,
             reply: None,
-            tool_calls: &[],
+            tool_calls,
             error: Some(problem),
         }
     }

@@ -11,10 +11,13 @@ mod delete_conversation;
 mod ending;
 mod fail_queued_turn;
 mod finish_turn;
+mod hand_over_turn;
 mod in_doubt;
 mod new_turn;
 mod open_turns;
 mod promotion;
+mod record_steps;
+mod resumption;
 mod revoke_credential;
 mod sweep;
 mod turn_admission;
@@ -31,6 +34,8 @@ pub use self::{
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
     fail_queued_turn::FailQueuedTurn,
+    hand_over_turn::HandOverTurn,
+    record_steps::RecordSteps,
     revoke_credential::RevokeCredential,
     sweep::{Sweep, SweepOutcome},
     update_agent::UpdateAgent,

@@ -89,5 +89,6 @@ pub(super) fn promoted_turn(
         user_id: conversation.user_id.clone(),
         messages: TurnMessages::of(row, conversation.last_message_seq)?,
         reply_id: row.reply_id,
+        journal: Vec::new(),
     })
 }

@@ -1,9 +1,11 @@
-//! The sweep: fails the turns of dead nodes and turns that were queued for too long, and starts
-//! the turns queued behind them.
+//! The sweep: resumes turns without a live node, fails turns that were queued for too long, and starts
+//! the next queued turns.
 
 use std::time::Duration;
 
-use domain::{NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId};
+use domain::{
+    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, turn_step::tool_calls,
+};
 use ports::{
     Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, SweptConversation, SweptQuery},
@@ -12,24 +14,25 @@ use ports::{
 use super::ending::Ending;
 use crate::{Command, Committed, Planned, Planner, PromotedTurn, Scope};
 
-/// One pass over a tenant's turns. Fails as `interrupted` every turn in progress whose node is marked
-/// as dead or unknown; this releases its idempotency key like any retryable failure. Fails as
-/// `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued turn
-/// of each conversation without a turn in progress, also behind turns that this pass failed, in the
+/// One pass over a tenant's turns. Gives to `node` every turn in progress without a node, or whose node
+/// is marked as dead or unknown, with `turn.resumed`; but a turn whose processes have died twice without
+/// ending a step fails as `interrupted`, which releases its idempotency key like any retryable failure.
+/// Fails as `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued
+/// turn of each conversation without a turn in progress, also behind turns that this pass failed, in the
 /// order of their `turn.queued` events. The actor of each event is the principal that started the turn.
 /// Changes at most `limit` turns; a caller that receives that many calls again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
     /// The tenant.
     pub tenant: TenantId,
-    /// The node to which queued turns are promoted, if it is alive; `None` while it drains, which
-    /// promotes nothing.
+    /// The node that resumes turns and to which queued turns are promoted, if it is alive; `None` while
+    /// it drains, which does neither.
     pub node: Option<NodeId>,
     /// The maximum time for which a turn may be queued, by the store's clock.
     pub max_wait: Duration,
     /// The time of the events of this pass.
     pub now: Timestamp,
-    /// The maximum number of turns to end or promote.
+    /// The maximum number of turns to end, resume or promote.
     pub limit: usize,
 }
 
@@ -40,7 +43,7 @@ pub struct SweepOutcome {
     pub committed: Option<Committed>,
     /// The turns that it failed.
     pub failed: Vec<TurnId>,
-    /// The turns that it promoted: the node of the sweep runs them now.
+    /// The turns that it resumed or promoted: the node of the sweep runs them now.
     pub promoted: Vec<PromotedTurn>,
 }
 
@@ -74,6 +77,8 @@ impl Command for Sweep {
             query.conversations.insert((tenant(), conversation.id));
             let turns = conversation.turns().map(|turn| (tenant(), turn));
             query.turns.extend(turns);
+            let lost = conversation.lost.map(|turn| (tenant(), turn));
+            query.journals.extend(lost);
         }
     }
 
@@ -124,9 +129,9 @@ impl SweepPass<'_, '_> {
     }
 
     fn conversation(&mut self, swept: &SweptConversation, found: &ConversationFacts) {
-        let is_free = found.running.is_none() || swept.lost.is_some();
+        let mut is_free = found.running.is_none();
         if let Some(lost) = swept.lost {
-            self.fail(lost, found, ProblemCode::Interrupted);
+            is_free = self.resume_or_fail(lost, found);
         }
         for waiting in swept.waiting.iter().filter(|waiting| waiting.is_expired) {
             self.fail(waiting.id, found, ProblemCode::EngineTimeout);
@@ -134,6 +139,24 @@ impl SweepPass<'_, '_> {
         if let (true, Some(node)) = (is_free, self.sweep.node) {
             self.promote(swept, found, node);
         }
+    }
+
+    /// Resumes a turn without a live node, or fails it. Returns whether its conversation is free then.
+    fn resume_or_fail(&mut self, id: TurnId, found: &ConversationFacts) -> bool {
+        let facts = self.planner.facts;
+        let (Some(row), Some(node)) = (facts.turn(&self.sweep.tenant, id), self.sweep.node) else {
+            return false;
+        };
+        if row.is_left_to_newer() || self.is_full() || !facts.live_nodes.contains(&node) {
+            return false;
+        }
+        let resumed = self.planner.resume(row, found, node, self.sweep.now);
+        if resumed.is_none() {
+            self.fail(id, found, ProblemCode::Interrupted);
+        }
+        let is_free = resumed.is_none();
+        self.promoted.extend(resumed);
+        is_free
     }
 
     fn fail(&mut self, id: TurnId, found: &ConversationFacts, code: ProblemCode) {
@@ -145,12 +168,18 @@ impl SweepPass<'_, '_> {
             return;
         }
         let problem = Problem::new(code);
+        let calls = tool_calls(facts.journal(&self.sweep.tenant, id));
         let by_caller = Stamp {
             time: self.sweep.now,
             actor: row.principal.clone(),
         };
-        self.planner
-            .end(row, found, &Ending::failure(&problem), None, &by_caller);
+        self.planner.end(
+            row,
+            found,
+            &Ending::failure(&problem, &calls),
+            None,
+            &by_caller,
+        );
         self.failed.push(id);
     }
 

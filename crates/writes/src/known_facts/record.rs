@@ -51,6 +51,9 @@ impl KnownFacts {
             turns,
             ends,
             starts,
+            assignments,
+            steps: _,
+            step_ends: _,
             messages: _,
             superseded: _,
             answered: _,
@@ -82,6 +85,9 @@ impl KnownFacts {
         }
         for row in starts {
             self.start_turn(row);
+        }
+        for row in assignments {
+            self.turns.remove(&(row.tenant.clone(), row.id));
         }
         for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));

@@ -2,7 +2,7 @@
 
 use domain::{
     ConversationId, MessageId, NodeId, PrincipalId, Problem, Stamp, TenantId, ToolCall, Turn,
-    TurnId,
+    TurnId, TurnStep,
 };
 
 use super::begin::{Reply, TurnMessages};
@@ -57,7 +57,7 @@ pub struct FinishTurn {
     pub promote: bool,
 }
 
-/// A formerly queued turn that is now in progress under the caller's node id.
+/// A turn that was queued or has lost its node, and is now in progress under the caller's node id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromotedTurn {
     /// The tenant.
@@ -72,6 +72,8 @@ pub struct PromotedTurn {
     pub messages: TurnMessages,
     /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,
+    /// The entries of its journal; empty unless it is resumed.
+    pub journal: Vec<TurnStep>,
 }
 
 /// The outcome of a [`FinishTurn`].

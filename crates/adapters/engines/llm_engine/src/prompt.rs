@@ -120,7 +120,7 @@ impl Serialize for Prompt {
             for (index, call) in step.calls.iter().enumerate() {
                 messages.serialize_element(&PromptMessage::Tool {
                     tool_call_id: call_id(step, index, call),
-                    content: &call.result,
+                    content: &call.answer(),
                 })?;
             }
         }
@@ -131,10 +131,10 @@ impl Serialize for Prompt {
 impl Prompt {
     /// Returns the message with the calls of a step.
     fn calls_of<'s>(&self, step: &'s ModelStep) -> PromptMessage<'s> {
-        let has_content = self.requires_text || !step.text.is_empty();
+        let has_content = self.requires_text || !step.response.text.is_empty();
         let calls = step.calls.iter().enumerate();
         PromptMessage::Assistant {
-            content: has_content.then_some(Cow::Borrowed(step.text.as_str())),
+            content: has_content.then_some(Cow::Borrowed(step.response.text.as_str())),
             reasoning_content: step_state::reasoning(step),
             tool_calls: calls
                 .map(|(index, call)| AssistantToolCall {

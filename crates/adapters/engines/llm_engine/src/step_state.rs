@@ -22,7 +22,7 @@ pub(crate) fn of(reasoning: &str, calls: &[Call]) -> Option<Value> {
 
 /// Returns the reasoning before the calls of a step. Some servers require it back.
 pub(crate) fn reasoning(step: &ModelStep) -> Option<&str> {
-    let reasoning = step.state.as_ref()?.get(REASONING)?.as_str()?;
+    let reasoning = step.response.state.as_ref()?.get(REASONING)?.as_str()?;
     (!reasoning.is_empty()).then_some(reasoning)
 }
 
@@ -47,5 +47,5 @@ pub(crate) fn call_ids(steps: &[Arc<ModelStep>]) -> HashSet<String> {
 }
 
 fn of_call(step: &ModelStep, call: usize) -> Option<&Value> {
-    step.state.as_ref()?.get(CALLS)?.get(call)
+    step.response.state.as_ref()?.get(CALLS)?.get(call)
 }

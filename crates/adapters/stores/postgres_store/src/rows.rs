@@ -50,6 +50,7 @@ pub(crate) async fn write(
     add_changes(&mut batch, rows);
     log::raise_heads(&mut batch, &rows.heads);
     log::replace_records(&mut batch, &rows.idempotency);
+    turns::insert_new_steps(&mut batch, &rows.steps);
     batch.run(connection).await.map_err(from_sqlx)?;
     Ok(())
 }
@@ -62,10 +63,11 @@ pub(crate) async fn write_if(
     let mut statements = conditions::conditional_batch(write);
     add_changes(&mut statements, &write.rows);
     log::insert_records(&mut statements, &write.rows.idempotency);
+    turns::insert_steps(&mut statements, &write.rows.steps);
     statements.run(connection).await
 }
 
-/// Adds all changes but those of idempotency keys and heads.
+/// Adds all changes but those of idempotency keys and heads, and the entries of journals.
 fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     // The database server runs the parts from the last to the first. A rotation, too, locks its
     // credential before the state of the store.
@@ -82,6 +84,8 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::insert(batch, &rows.turns);
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);
+    turns::assign(batch, &rows.assignments);
+    turns::end_steps(batch, &rows.step_ends);
     messages::insert(batch, &rows.messages);
     messages::supersede(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

@@ -65,7 +65,11 @@ relational::statements! {
                  and r.status = 'in_progress' and r.tenant_id = $1 and ",
         level_permits!("r"),
         " order by r.id limit $2) r \
-         order by r.id limit $2"
+         union all \
+         select r.conversation_id, r.id, r.agent_id from turns r \
+         where r.tenant_id = $1 and r.status = 'in_progress' and r.node_id is null and ",
+        level_permits!("r"),
+        " order by 2 limit $2"
     );
 
     /// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
@@ -118,6 +122,10 @@ impl SweepSql for PostgresStore {
         level_permits!("r"),
         ") r \
          union \
+         select r.tenant_id from turns r \
+         where r.status = 'in_progress' and r.node_id is null and ",
+        level_permits!("r"),
+        " union \
          select q.tenant_id from turns q where q.status = 'queued' and (",
         is_expired!(),
         " or ",

@@ -82,6 +82,9 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.turns, turns::insert)?;
     changes.try_each(&rows.ends, turns::end)?;
     changes.each(&rows.starts, turns::start);
+    changes.each(&rows.assignments, turns::assign);
+    changes.each(&rows.steps, turns::insert_step);
+    changes.each(&rows.step_ends, turns::end_step);
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.answered, messages::set_turn);

@@ -64,7 +64,11 @@ relational::statements! {
         "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
              on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
         level_permits!("r"),
-        " order by r.id limit ?2"
+        " union all \
+         select r.conversation_id, r.id from turns r indexed by turns_unowned \
+         where r.tenant_id = ?1 and r.status = 'in_progress' and r.node_id is null and ",
+        level_permits!("r"),
+        " order by 2 limit ?2"
     );
 
     /// Expired turns are the oldest ones, so they come first.
@@ -104,6 +108,10 @@ impl SweepSql for SqliteStore {
         lost_nodes!(),
         "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
              on r.node_id = lost.node_id and r.status = 'in_progress' and ",
+        level_permits!("r"),
+        " union \
+         select r.tenant_id from turns r indexed by turns_unowned \
+         where r.status = 'in_progress' and r.node_id is null and ",
         level_permits!("r"),
         " union \
          select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",

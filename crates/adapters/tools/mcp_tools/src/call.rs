@@ -7,7 +7,11 @@ use rmcp::{
     service::{Peer, ServiceError},
 };
 
-use crate::{call_meta::call_meta, connection_error::ConnectionError, tool_result};
+use crate::{
+    call_meta::call_meta,
+    connection_error::{ConnectionError, may_have_arrived},
+    tool_result,
+};
 
 /// The connection and the name by which a tool is called.
 pub(crate) struct Route {
@@ -39,7 +43,11 @@ fn from_service(error: ServiceError) -> ToolError {
     match error {
         ServiceError::McpError(error) => from_protocol(error),
         ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
-            ToolError::Unavailable(ConnectionError::from_error(&error).into())
+            let cause = ConnectionError::from_error(&error).into();
+            match may_have_arrived(&error) {
+                true => ToolError::Lost(cause),
+                false => ToolError::Unavailable(cause),
+            }
         }
         _ => ToolError::Failed("its result violates the protocol".to_owned()),
     }

@@ -29,11 +29,25 @@ impl ConnectionError {
     }
 }
 
-fn root_cause(error: &(dyn Error + 'static)) -> String {
+/// Returns whether the server may have received the request that failed.
+pub(crate) fn may_have_arrived(error: &ServiceError) -> bool {
+    if matches!(error, ServiceError::TransportClosed) {
+        return true;
+    }
+    let root = root(error).downcast_ref::<reqwest::Error>();
+    root.is_some_and(|error| !error.is_connect() && error.status().is_none())
+}
+
+fn root<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
     let mut root = error;
     while let Some(cause) = cause(root) {
         root = cause;
     }
+    root
+}
+
+fn root_cause(error: &(dyn Error + 'static)) -> String {
+    let root = root(error);
     // Only this error type contains the address.
     let reason = match root.downcast_ref::<reqwest::Error>() {
         Some(error) if error.is_timeout() => "the request timed out".to_owned(),

@@ -157,7 +157,7 @@ impl ConnectionManager {
             Err(_) => return Err(ConnectionError::new("listing its tools takes too long")),
         };
         let (catalog, skipped) =
-            tool_catalog::select(self.state.name(), listing, self.state.trusts_hints());
+            tool_catalog::select(self.state.name(), listing, self.state.hints());
         self.log_skipped(skipped);
         if std::mem::take(&mut self.loss_is_logged) || self.state.is_disconnected() {
             let (server, tools) = (self.state.name(), catalog.len());

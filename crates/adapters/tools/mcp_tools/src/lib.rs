@@ -30,7 +30,7 @@ mod window;
 
 pub use connection_manager::McpIntervals;
 pub use process::{Program, reap_orphans};
-pub use server::{McpConfig, McpServer};
+pub use server::{HintPolicy, McpConfig, McpServer};
 pub use transport::{HttpEndpoint, McpTransport};
 
 /// The maximum number of bytes of one message of a server. Larger ones are not kept.

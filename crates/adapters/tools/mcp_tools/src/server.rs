@@ -26,8 +26,17 @@ pub struct McpConfig {
     pub transport: McpTransport,
     /// Its intervals and time limits.
     pub intervals: McpIntervals,
-    /// False if the hints of its tools are ignored.
-    pub trusts_hints: bool,
+    /// What is believed of the effects of its tools.
+    pub hints: HintPolicy,
+}
+
+/// What is believed of the effects of the tools of a server.
+#[derive(Debug, Clone, Copy)]
+pub struct HintPolicy {
+    /// False if what the server states is ignored.
+    pub are_trusted: bool,
+    /// True if its tools recognize the id of a call, and do nothing if it is repeated.
+    pub are_repeatable: bool,
 }
 
 /// The tools of one MCP server.
@@ -56,9 +65,9 @@ impl McpServer {
             name,
             transport,
             intervals,
-            trusts_hints,
+            hints,
         } = config;
-        let state = Arc::new(State::new(name.clone(), trusts_hints));
+        let state = Arc::new(State::new(name.clone(), hints));
         let bearers = Bearers::default();
         let user_tokens = UserTokens::of(&transport, &bearers);
         let run = {
@@ -136,7 +145,7 @@ impl ToolProvider for McpServer {
         let route = route.map_err(|error| ToolError::Unavailable(error.into()))?;
         let _bearer = self.bearer(context).await?;
         let result = route.call(arguments, context).await;
-        if let Err(ToolError::Unavailable(_)) = &result {
+        if let Err(ToolError::Unavailable(_) | ToolError::Lost(_)) = &result {
             self.state.request_check();
         }
         result

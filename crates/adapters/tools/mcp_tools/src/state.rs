@@ -7,7 +7,7 @@ use ports::{CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
 
-use crate::call::Route;
+use crate::{call::Route, server::HintPolicy};
 
 /// The reason that a tool cannot be called.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub(crate) type ToolCatalog = BTreeMap<String, CatalogTool>;
 /// The state of a server, written only by its connection task.
 pub(crate) struct State {
     name: String,
-    trusts_hints: bool,
+    hints: HintPolicy,
     known: RwLock<Known>,
     check_request: Notify,
 }
@@ -45,7 +45,7 @@ struct Known {
 
 impl State {
     /// Creates the state of a server before its first connection.
-    pub(crate) fn new(name: String, trusts_hints: bool) -> Self {
+    pub(crate) fn new(name: String, hints: HintPolicy) -> Self {
         let known = Known {
             description: "All tools of an MCP server".to_owned(),
             catalog: ToolCatalog::new(),
@@ -53,7 +53,7 @@ impl State {
         };
         Self {
             name,
-            trusts_hints,
+            hints,
             known: RwLock::new(known),
             check_request: Notify::new(),
         }
@@ -63,9 +63,9 @@ impl State {
         &self.name
     }
 
-    /// Returns whether the hints of its tools are used.
-    pub(crate) const fn trusts_hints(&self) -> bool {
-        self.trusts_hints
+    /// Returns what is believed of the effects of its tools.
+    pub(crate) const fn hints(&self) -> HintPolicy {
+        self.hints
     }
 
     pub(crate) fn provided(&self) -> ProvidedTools {

@@ -10,6 +10,7 @@ use crate::{
     foreign_text::printable,
     listing::{Listing, MAX_TOOLS},
     nesting::is_too_deep,
+    server::HintPolicy,
     state::{CatalogTool, ToolCatalog},
 };
 
@@ -29,7 +30,7 @@ pub(crate) type SkippedTools = BTreeSet<String>;
 pub(crate) fn select(
     server: &str,
     listing: Listing,
-    trusts_hints: bool,
+    policy: HintPolicy,
 ) -> (ToolCatalog, SkippedTools) {
     let mut catalog = ToolCatalog::new();
     let mut skipped = SkippedTools::new();
@@ -41,7 +42,7 @@ pub(crate) fn select(
         skipped.insert(format!("{name}: it violates the protocol"));
     }
     for tool in listing.tools {
-        match catalog_tool(server, tool, trusts_hints) {
+        match catalog_tool(server, tool, policy) {
             Ok(tool) => {
                 let name = tool.definition.name.clone();
                 catalog.entry(name).or_insert(tool);
@@ -64,7 +65,7 @@ pub(crate) fn describe(info: Option<&ServerPeerInfo>) -> String {
     }
 }
 
-fn catalog_tool(server: &str, tool: Tool, trusts_hints: bool) -> Result<CatalogTool, String> {
+fn catalog_tool(server: &str, tool: Tool, policy: HintPolicy) -> Result<CatalogTool, String> {
     let name = format!("{server}/{}", tool.name);
     let is_invalid = tool.name.is_empty()
         || tool.name.trim() != tool.name
@@ -86,7 +87,7 @@ fn catalog_tool(server: &str, tool: Tool, trusts_hints: bool) -> Result<CatalogT
         name,
         description: shortened(description.unwrap_or_default()),
         input_schema,
-        hints: hints(&tool).filter(|_| trusts_hints).unwrap_or_default(),
+        hints: hints(&tool, policy),
     };
     Ok(CatalogTool {
         definition: Arc::new(definition),
@@ -94,13 +95,15 @@ fn catalog_tool(server: &str, tool: Tool, trusts_hints: bool) -> Result<CatalogT
     })
 }
 
-/// Returns what a server says about the effects of a tool.
-fn hints(tool: &Tool) -> Option<ToolHints> {
-    tool.annotations.as_ref().map(|annotations| ToolHints {
-        read_only: annotations.read_only_hint,
-        destructive: annotations.destructive_hint,
-        idempotent: annotations.idempotent_hint,
-    })
+/// Returns what is believed of the effects of a tool.
+fn hints(tool: &Tool, policy: HintPolicy) -> ToolHints {
+    let annotations = tool.annotations.as_ref().filter(|_| policy.are_trusted);
+    ToolHints {
+        read_only: annotations.and_then(|it| it.read_only_hint),
+        destructive: annotations.and_then(|it| it.destructive_hint),
+        idempotent: annotations.and_then(|it| it.idempotent_hint),
+        is_repeatable: policy.are_repeatable,
+    }
 }
 
 /// Returns the schema of the arguments, which are always an object, even if the server does not
@@ -140,6 +143,15 @@ mod tests {
 
     use super::*;
 
+    const TRUSTED: HintPolicy = HintPolicy {
+        are_trusted: true,
+        are_repeatable: false,
+    };
+    const IGNORED: HintPolicy = HintPolicy {
+        are_trusted: false,
+        are_repeatable: false,
+    };
+
     fn listing_of(tools: Vec<Value>) -> Listing {
         let read = |tool| serde_json::from_value(tool).expect("a tool of the protocol");
         Listing {
@@ -149,7 +161,7 @@ mod tests {
     }
 
     fn selected(tools: Vec<Value>) -> (ToolCatalog, SkippedTools) {
-        select("files", listing_of(tools), true)
+        select("files", listing_of(tools), TRUSTED)
     }
 
     fn tool(name: &str) -> Value {
@@ -186,7 +198,7 @@ mod tests {
             invalid: vec!["a\u{1b}".to_owned(), String::new()],
             ..Listing::default()
         };
-        let (catalog, skipped) = select("files", listing, true);
+        let (catalog, skipped) = select("files", listing, TRUSTED);
         assert!(catalog.is_empty());
         let reasons: Vec<_> = skipped.into_iter().collect();
         assert_eq!(
@@ -230,6 +242,7 @@ mod tests {
             read_only: Some(false),
             destructive: Some(true),
             idempotent: Some(true),
+            is_repeatable: false,
         };
         assert_eq!(hints("files/hinted"), expected);
         let expected = ToolHints {
@@ -239,7 +252,7 @@ mod tests {
         assert_eq!(hints("files/partly"), expected);
         assert_eq!(hints("files/silent"), ToolHints::default());
 
-        let (ignored, _) = select("files", listing_of(tools), false);
+        let (ignored, _) = select("files", listing_of(tools), IGNORED);
         let mut definitions = ignored.values().map(|tool| &tool.definition);
         assert!(definitions.all(|it| it.hints == ToolHints::default()));
     }

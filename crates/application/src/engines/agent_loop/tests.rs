@@ -21,7 +21,7 @@ async fn read_result(
     let responses = vec![response(&[asked]), response(&[text("Well.")])];
     let replied = reply(request_with(fake_tools, &[tool]), responses).await;
     assert_eq!(replied.text, "Well.", "{replied:?}");
-    let result = &replied.requests[1].steps[0].calls[0].result;
+    let result = &replied.requests[1].steps[0].calls[0].answer();
     let result = serde_json::from_str(result).unwrap();
     (replied, result)
 }
@@ -54,7 +54,7 @@ async fn tools_are_called_and_their_results_are_sent() {
     };
     assert!(first.steps.is_empty() && first.may_call && second.may_call);
     let step = &second.steps[0];
-    assert_eq!(step.text, "Let me look.");
+    assert_eq!(step.response.text, "Let me look.");
     let calls: Vec<_> = step
         .calls
         .iter()
@@ -68,7 +68,7 @@ async fn tools_are_called_and_their_results_are_sent() {
     ];
     assert_eq!(calls, expected);
     let result = json!({"status": "ok", "data": "files/read says \"hello\""});
-    assert_eq!(step.calls[0].result, result.to_string());
+    assert_eq!(step.calls[0].answer(), result.to_string());
     let ids: Vec<_> = replied.calls.iter().map(|it| &it.id).collect();
     assert_eq!(
         ids,
@@ -142,7 +142,7 @@ async fn what_an_engine_wants_to_see_again_returns_with_its_step() {
         output_tokens: 10,
     };
     assert_eq!(replied.end, Ok((STOP, Some(counted))));
-    let sent = replied.requests[1].steps[0].state.as_ref();
+    let sent = replied.requests[1].steps[0].response.state.as_ref();
     assert_eq!(sent, Some(&json!({"signature": "abc", "more": ""})));
 
     let too_large = vec![call("time", "{}"), ended(256 * 1024)];

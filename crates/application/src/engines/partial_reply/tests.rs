@@ -1,11 +1,14 @@
-use serde_json::json;
-use uuid::Uuid;
+use std::time::Duration;
+
+use contract::fixture;
+use domain::{
+    ToolStep,
+    sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES},
+    tool_call::json_bytes,
+};
+use serde_json::{Value, json};
 
 use super::*;
-
-fn turn() -> TurnId {
-    TurnId::new(Uuid::from_u128(1))
-}
 
 /// A step of the loop.
 enum Step<'a> {
@@ -18,21 +21,17 @@ use Step::{Called, Ended};
 fn push(reply: &mut PartialReply, step: &Step<'_>) -> bool {
     match *step {
         Called(name, arguments) => {
-            let arguments = arguments.as_object().expect("an object").clone();
-            let begun = BegunCall {
+            let called = ToolStep {
                 name: name.to_owned(),
-                arguments,
-                visibility: None,
+                arguments: arguments.to_string(),
+                at: reply.text.len(),
+                ..fixture::tool_step(&format!("call-{}", reply.call_count() + 1))
             };
-            reply.begin_call(turn(), begun).is_some()
+            reply.begin_call(&called).is_some()
         }
         Ended(index, status) => {
-            let end = CallEnd {
-                status,
-                took: Duration::from_millis(3),
-                result: "a result".to_owned(),
-            };
-            reply.settle_call(index, end);
+            let end = ToolEnd::new(status, "a result".to_owned(), Duration::from_millis(3));
+            reply.settle_call(index, &end);
             reply.end_call(index)
         }
     }

@@ -1,13 +1,13 @@
 //! Updates of a turn from the store and from other nodes, and the report of its start to them.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use domain::{MessageId, TurnStarted, TurnStatus};
 use ports::{FoundTurn, ReplyPart};
 
 use super::LiveTurn;
 use crate::{
-    engines::ReplySink as _,
+    engines::{PartialReply, ReplySink as _},
     live_turns::{progress::TurnOutcome, reply_readers::ReaderGuard},
 };
 
@@ -57,10 +57,17 @@ impl LiveTurn {
     /// Applies a part of the reply that the node that runs the turn has sent. Returns false if the
     /// parts before it are missing.
     #[must_use]
-    pub(crate) fn apply_part(&self, part: ReplyPart) -> bool {
+    pub(crate) fn apply_part(&self, part: ReplyPart, resumptions: u32) -> bool {
         let mut progress = self.progress();
         if progress.local_node.is_some() || progress.outcome.is_some() {
             return true;
+        }
+        match resumptions.cmp(&progress.reply.resumptions) {
+            Ordering::Less => return true,
+            Ordering::Equal => {}
+            Ordering::Greater => {
+                progress.reply = PartialReply::of_resumption(resumptions);
+            }
         }
         let fits = progress.reply.push_part(part);
         drop(progress);

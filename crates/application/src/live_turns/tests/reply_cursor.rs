@@ -1,11 +1,9 @@
-use std::time::Duration;
-
-use domain::{Audience, ToolVisibility};
-use serde_json::{Map, Value};
+use contract::fixture;
+use domain::{Audience, ToolStep, ToolVisibility, TurnStep};
 
 use super::fixture::subject;
 use crate::{
-    engines::{BegunCall, CallEnd},
+    engines::PartialReply,
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
@@ -14,22 +12,17 @@ fn called(progress: &mut Progress) -> usize {
 }
 
 fn called_with(progress: &mut Progress, visibility: Option<ToolVisibility>) -> usize {
-    let turn = subject().turn_id;
-    let begun = BegunCall {
-        name: "time".to_owned(),
-        arguments: Map::from_iter([("zone".to_owned(), Value::from("UTC"))]),
+    let reply = &mut progress.reply;
+    let called = ToolStep {
+        at: reply.text.len(),
         visibility,
+        ..fixture::tool_step(&format!("call-{}", reply.call_count() + 1))
     };
-    progress.reply.begin_call(turn, begun).unwrap()
+    reply.begin_call(&called).unwrap()
 }
 
 fn returned(progress: &mut Progress, call: usize) {
-    let end = CallEnd {
-        status: "ok",
-        took: Duration::from_millis(3),
-        result: "noon".to_owned(),
-    };
-    progress.reply.settle_call(call, end);
+    progress.reply.settle_call(call, &fixture::tool_end());
     assert!(progress.reply.end_call(call));
 }
 
@@ -123,5 +116,26 @@ fn users_receive_what_is_shown_to_them() {
     assert_eq!(
         received(Audience::User),
         [&hidden[..], &reduced, &whole].concat()
+    );
+}
+
+#[test]
+fn the_reply_of_a_resumed_turn_is_read_from_its_start() {
+    let mut progress = Progress::default();
+    assert!(progress.reply.push_text("One moment"));
+    let call = called(&mut progress);
+    returned(&mut progress, call);
+    let mut cursor = ReplyCursor::default();
+    assert_eq!(all(&mut cursor, &progress).len(), 3);
+
+    let journal = [TurnStep::Resumed(domain::Resumption::after(&[], true))];
+    progress.reply = PartialReply::resumed(&journal);
+    assert!(progress.reply.push_text("Well"));
+    let [ReplyPiece::Delta(delta)] = &pieces(&mut cursor, &progress, Audience::Staff)[..] else {
+        panic!("only the new text")
+    };
+    assert_eq!(
+        (delta.from, delta.text.as_str(), delta.attempt),
+        (0, "Well", Some(2))
     );
 }

@@ -1,13 +1,11 @@
-use std::time::Duration;
-
-use domain::{Audience, ToolCall, TurnId};
+use contract::fixture;
+use domain::{Audience, ToolCall, ToolStep, TurnId};
 use ports::ReplyPart;
 use proptest::prelude::*;
-use serde_json::Map;
 
 use super::fixture::subject;
 use crate::{
-    engines::{BegunCall, CallEnd, OpenCallStatus},
+    engines::OpenCallStatus,
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
@@ -32,23 +30,17 @@ fn apply(progress: &mut Progress, turn: TurnId, step: Step) {
     let applied = match step {
         Step::Text(text) => reply.push_text(&text),
         Step::Called => {
-            let begun = BegunCall {
-                name: "time".to_owned(),
-                arguments: Map::new(),
-                visibility: None,
+            let called = ToolStep {
+                at: reply.text.len(),
+                ..fixture::tool_step(&format!("{turn}-{}", reply.call_count() + 1))
             };
-            reply.begin_call(turn, begun).is_some()
+            reply.begin_call(&called).is_some()
         }
         Step::Returned => {
             let Some(call) = first_open_call(progress) else {
                 return;
             };
-            let end = CallEnd {
-                status: ToolCall::OK,
-                took: Duration::from_millis(3),
-                result: "noon".to_owned(),
-            };
-            progress.reply.settle_call(call, end);
+            progress.reply.settle_call(call, &fixture::tool_end());
             progress.reply.end_call(call)
         }
     };

@@ -2,7 +2,7 @@
 
 use domain::{
     LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
-    ToolCall, Turn, TurnId, TurnStatus,
+    ToolCall, Turn, TurnId, TurnStatus, TurnStep,
 };
 
 use crate::FoundTurn;
@@ -153,4 +153,28 @@ pub struct TurnStart {
     pub message_seq: i64,
     /// The time.
     pub started_at: Timestamp,
+}
+
+/// A turn in progress that is given to a node, or to none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnAssignment {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// The node that runs it from now on; `None` if any node may take it.
+    pub node: Option<NodeId>,
+}
+
+/// A row of `turn_steps`: one entry of the journal of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The number of the entry, from 0.
+    pub number: usize,
+    /// The entry.
+    pub step: TurnStep,
 }

@@ -89,7 +89,7 @@ async fn calls_are_reported_and_sent_back_with_their_results() {
     let before = first["messages"].as_array().unwrap().len();
     let added = &second["messages"].as_array().unwrap()[before..];
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "noon"});
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": r#"{"data":"noon","status":"ok"}"#});
     let expected = [
         json!({"role": "assistant", "content": null, "tool_calls": [
             call("id-1", "files_read", r#"{"path": "a"}"#),

@@ -1,10 +1,10 @@
 //! Tools for tests, and the steps of turns that use them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use contract::reply_engine::request;
-use domain::{ModelStep, ToolStep};
+use domain::{ModelResponse, ModelStep, Repetition, ToolEnd, ToolStep};
 use ports::{
     AgentTool, ModelChunk, ModelRequest, ProvidedTools, ToolArguments, ToolContext, ToolDefinition,
     ToolError, ToolHints, ToolProvider,
@@ -70,12 +70,18 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
         name: call.function.clone(),
         function: call.function,
         arguments: call.arguments.unwrap_or_else(|| "{}".to_owned()),
-        status: "ok".to_owned(),
-        result: "noon".to_owned(),
+        at: 0,
+        visibility: None,
+        repetition: Repetition::Acts,
+        timeout_ms: None,
+        end: Some(ToolEnd::new("ok", "noon".to_owned(), Duration::ZERO)),
     });
     request.steps.push(Arc::new(ModelStep {
-        text: reply.text(),
-        state: state.clone(),
+        response: ModelResponse {
+            engine: "llm".to_owned(),
+            text: reply.text(),
+            state: state.clone(),
+        },
         calls: calls.collect(),
     }));
     request

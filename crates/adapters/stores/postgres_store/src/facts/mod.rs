@@ -12,7 +12,7 @@ use relational::{
     repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, credential, head, named, turn},
+        facts::{add_steps, agent_id, agent_version, credential, head, named, running_turn, turn},
     },
 };
 use sqlx::{
@@ -30,8 +30,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, LOCK, LOGGED,
-    NAMED, RECORDS, TURNS,
+    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, JOURNALS,
+    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -40,8 +40,9 @@ pub(crate) async fn read(
     query: &FactsQuery,
     facts: &mut Facts,
 ) -> Result<(), RepositoryError> {
-    if !query.tenants.is_empty() {
-        let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
+    let locked = query.locked_tenants();
+    if !locked.is_empty() {
+        let ids: Vec<_> = locked.into_iter().map(TenantId::as_str).collect();
         let lock = sqlx::query(LOCK).bind(ids);
         add(connection, &mut facts.heads, lock, "tenants", head).await?;
     }
@@ -76,6 +77,23 @@ pub(crate) async fn read(
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
         add(connection, &mut facts.turns, turns, "turns", turn).await?;
+    }
+    if !query.journals.is_empty() {
+        let journals = by_ids(JOURNALS, &query.journals, |id| id.uuid());
+        let rows = journals.fetch_all(&mut *connection).await;
+        let rows = read::rows("turn_steps", rows.map_err(from_sqlx)?, Ok)?;
+        add_steps(facts, rows)?;
+    }
+    if !query.running_turns.is_empty() {
+        let turns = query.running_turns.iter();
+        let tenants: Vec<_> = turns.clone().map(|turn| turn.tenant.as_str()).collect();
+        let nodes: Vec<_> = turns.clone().map(|turn| turn.node.uuid()).collect();
+        let running = sqlx::query(RUNNING_TURNS)
+            .bind(tenants)
+            .bind(turns.map(|turn| turn.id.uuid()).collect::<Vec<_>>())
+            .bind(nodes);
+        let found = &mut facts.running_turns;
+        add(connection, found, running, "turns", running_turn).await?;
     }
     for key in &query.open_turns {
         let open = open_turns::<PostgresStore>(connection, key).await?;

@@ -84,6 +84,18 @@ relational::statements! {
         join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
             and r.operation = q.operation and r.key = q.key";
 
+    pub(super) const JOURNALS: &str = "\
+        select s.tenant_id, s.turn_id, s.body \
+        from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+        join turn_steps s on s.tenant_id = q.tenant_id and s.turn_id = q.id \
+        order by s.tenant_id, s.turn_id, s.number";
+
+    pub(super) const RUNNING_TURNS: &str = "\
+        select r.tenant_id, r.id, r.node_id \
+        from unnest($1::text[], $2::uuid[], $3::uuid[]) as q (tenant_id, id, node_id) \
+        join turns r on r.tenant_id = q.tenant_id and r.id = q.id and r.node_id = q.node_id \
+        where r.status = 'in_progress'";
+
     pub(super) const LOGGED: &str = "\
         select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
         from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \

@@ -49,6 +49,16 @@ const CREDENTIALS_ARE_VALID: &str = concat!(
             and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
             and c.revoked_at is null))"
 );
+/// Locks the tenants as in [`HEADS_ARE_UNCHANGED`], and the turns: after a wait, those that have ended or
+/// were given to another node meanwhile are not counted.
+const TURNS_ARE_RUNNING: &str = concat!(
+    "(select count(*) from (select r.id from ",
+    unnest!(1 text, 2 uuid, 3 uuid),
+    " as q (tenant, turn, node) join tenants t on t.id = q.tenant \
+        join turns r on r.tenant_id = q.tenant and r.id = q.turn and r.node_id = q.node \
+            and r.status = 'in_progress' \
+        order by t.id, r.id for update of t, r) held) = $4"
+);
 /// `offset 0` makes the planner look up each name: otherwise it might first read all names of the store.
 const NAMES_ARE_UNUSED: &str = concat!(
     "not exists (select from ",
@@ -68,6 +78,7 @@ pub(super) fn statements() -> impl Iterator<Item = String> {
         KEYS_ARE_UNUSED,
         CREDENTIALS_ARE_VALID,
         NAMES_ARE_UNUSED,
+        TURNS_ARE_RUNNING,
     ];
     let terms = terms.map(|term| format!("select where {term}"));
     heads.into_iter().chain(terms)
@@ -82,6 +93,7 @@ pub(super) fn conditional_batch(write: &ConditionalRows) -> CteBatch {
         unused_keys,
         unused_names,
         valid_credentials,
+        running_turns,
     } = &write.conditions;
     let mut batch = batch_on_unchanged_heads(write);
     let nodes: Vec<_> = live_nodes.iter().copied().map(NodeId::uuid).collect();
@@ -113,6 +125,14 @@ pub(super) fn conditional_batch(write: &ConditionalRows) -> CteBatch {
                 name.user_id.as_deref().unwrap_or_default()
             })
             .column(names, |(_, name)| name.key.as_str())
+    });
+    batch.require(TURNS_ARE_RUNNING, running_turns, |parameters, turns| {
+        let count = i64::try_from(turns.len()).unwrap_or(i64::MAX);
+        parameters
+            .column(turns, |turn| turn.tenant.as_str())
+            .column(turns, |turn| turn.id.uuid())
+            .column(turns, |turn| turn.node.uuid())
+            .bind(count)
     });
     batch
 }

@@ -1,10 +1,23 @@
 //! Rows of `turns`.
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
-use ports::write_store::{TurnEnd, TurnRow, TurnStart};
+use ports::write_store::{StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
-use crate::{cte_batch::CteBatch, fragments::unnest};
+use crate::{
+    cte_batch::{CteBatch, Parameters},
+    fragments::unnest,
+};
+
+macro_rules! insert_steps {
+    () => {
+        concat!(
+            "insert into turn_steps (tenant_id, turn_id, number, has_ended, body) select * from ",
+            unnest!(1 text, 2 uuid, 3 integer, 4 boolean, 5 text),
+            " as n where true"
+        )
+    };
+}
 
 relational::statements! {
     const INSERT: &str = concat!(
@@ -40,6 +53,25 @@ relational::statements! {
         unnest!(1 text, 2 uuid, 3 uuid, 4 bigint, 5 bigint, 6 bigint, 7 timestamptz),
         " as n (tenant, id, node, agent_version, turn_number, message_seq, started) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
+    const ASSIGN: &str = concat!(
+        "update turns set node_id = n.node from ",
+        unnest!(1 text, 2 uuid, 3 uuid),
+        " as n (tenant, id, node) where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
+    const INSERT_STEPS: &str = insert_steps!();
+
+    const INSERT_NEW_STEPS: &str =
+        concat!(insert_steps!(), " on conflict (tenant_id, turn_id, number) do nothing");
+
+    const END_STEPS: &str = concat!(
+        "update turn_steps s set has_ended = true, body = n.body from ",
+        unnest!(1 text, 2 uuid, 3 integer, 4 text),
+        " as n (tenant, turn, number, body) \
+        where s.tenant_id = n.tenant and s.turn_id = n.turn and s.number = n.number \
+            and not s.has_ended"
     );
 }
 
@@ -118,6 +150,49 @@ pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
             .column(rows, |row| row.message_seq)
             .column(rows, |row| row.started_at.date_time())
     });
+}
+
+/// Gives turns in progress to other nodes.
+pub(super) fn assign(batch: &mut CteBatch, rows: &[TurnAssignment]) {
+    batch.add(ASSIGN, rows, |assign, rows| {
+        assign
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.node.map(NodeId::uuid))
+    });
+}
+
+/// Inserts entries of journals. Fails if one is stored already.
+pub(super) fn insert_steps(batch: &mut CteBatch, rows: &[StepRow]) {
+    batch.add(INSERT_STEPS, rows, step_columns);
+}
+
+/// Inserts entries of journals, except those that are stored already.
+pub(super) fn insert_new_steps(batch: &mut CteBatch, rows: &[StepRow]) {
+    batch.add(INSERT_NEW_STEPS, rows, step_columns);
+}
+
+fn step_columns(insert: Parameters, rows: &[StepRow]) -> Parameters {
+    insert
+        .column(rows, |row| row.tenant.as_str())
+        .column(rows, |row| row.turn_id.uuid())
+        .column(rows, step_number)
+        .column(rows, |row| row.step.has_ended())
+        .column(rows, |row| row.step.to_json())
+}
+
+/// Updates entries whose calls have ended.
+pub(super) fn end_steps(batch: &mut CteBatch, rows: &[StepRow]) {
+    batch.add(END_STEPS, rows, |end, rows| {
+        end.column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.turn_id.uuid())
+            .column(rows, step_number)
+            .column(rows, |row| row.step.to_json())
+    });
+}
+
+fn step_number(row: &StepRow) -> i32 {
+    i32::try_from(row.number).unwrap_or(i32::MAX)
 }
 
 /// The value as JSON, or null if it is empty.

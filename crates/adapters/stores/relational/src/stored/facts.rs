@@ -1,9 +1,9 @@
 //! The facts of a batch as they are stored.
 
-use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
+use domain::{AgentId, ConversationId, CredentialId, NodeId, Seq, TenantId, TurnId};
 use ports::{
-    ConversationName, RepositoryError,
-    write_store::{ConversationFacts, CredentialFacts, InTenant, TurnRow},
+    ConversationName, Facts, RepositoryError,
+    write_store::{ConversationFacts, CredentialFacts, InTenant, RunningTurn, TurnRow},
 };
 use uuid::Uuid;
 
@@ -103,6 +103,31 @@ pub fn named(
 pub fn turn(row: StoredTurn) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
     let row = TurnRow::try_from(row)?;
     Ok(((row.tenant.clone(), row.turn.id), row))
+}
+
+/// The columns `tenant_id`, `turn_id` and `body` of an entry of a journal.
+pub type StoredStep = (String, Uuid, String);
+
+/// Adds the entries of journals, in the order of their numbers.
+pub fn add_steps(facts: &mut Facts, rows: Vec<StoredStep>) -> Result<(), RepositoryError> {
+    for (of, turn, body) in rows {
+        let step = serde_json::from_str(&body).map_err(|error| RepositoryError::Corrupt {
+            what: "turn_steps.body".to_owned(),
+            source: error.into(),
+        })?;
+        let key = (tenant(&of)?, TurnId::new(turn));
+        facts.journals.entry(key).or_default().push(step);
+    }
+    Ok(())
+}
+
+/// Converts the columns `tenant_id`, `id` and `node_id` of a turn in progress.
+pub fn running_turn((of, id, node): (String, Uuid, Uuid)) -> Result<RunningTurn, RepositoryError> {
+    Ok(RunningTurn {
+        tenant: tenant(&of)?,
+        id: TurnId::new(id),
+        node: NodeId::new(node),
+    })
 }
 
 fn tenant(text: &str) -> Result<TenantId, RepositoryError> {

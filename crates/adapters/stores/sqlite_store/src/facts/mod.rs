@@ -5,14 +5,14 @@ mod statements;
 use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
-    write_store::{ConversationFacts, EventInDoubt, InTenant, LoggedQuery, RecordKey},
+    write_store::{ConversationFacts, EventInDoubt, InTenant, LoggedQuery, RecordKey, RunningTurn},
 };
 use relational::{
     read,
     repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, credential, head, named, turn},
+        facts::{add_steps, agent_id, agent_version, credential, head, named, running_turn, turn},
     },
 };
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
@@ -27,8 +27,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, LIVE_NODES, LOGGED, NAMED, RECORDS,
-    TURNS,
+    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
+    NAMED, RECORDS, RUNNING_TURNS, TURNS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -40,8 +40,12 @@ pub(crate) async fn read(
     entities(connection, query, facts).await?;
     // Apart, since later queries of a decision often name turns alone.
     let turns = BatchQuery::new(TURNS, query.turns.iter().map(turn_key))?;
-    let [found] = fetch(connection, [turns]).await?;
+    let running = BatchQuery::new(RUNNING_TURNS, query.running_turns.iter().map(running_key))?;
+    let journals = BatchQuery::new(JOURNALS, query.journals.iter().map(turn_key))?;
+    let [found, running, journals] = fetch(connection, [turns, running, journals]).await?;
     add(&mut facts.turns, "turns", found, turn)?;
+    add(&mut facts.running_turns, "turns", running, running_turn)?;
+    add_steps(facts, read::rows("turn_steps", journals, Ok)?)?;
     for key in &query.open_turns {
         let open = open_turns::<SqliteStore>(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
@@ -145,6 +149,11 @@ fn agent_key((tenant, id): &InTenant<AgentId>) -> (&str, Simple) {
 
 fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
+}
+
+fn running_key(turn: &RunningTurn) -> (&str, Simple, Simple) {
+    let (id, node) = (turn.id.uuid().simple(), turn.node.uuid().simple());
+    (turn.tenant.as_str(), id, node)
 }
 
 /// The columns of a conversation's name. The user is empty if the conversation has no user.

@@ -70,6 +70,17 @@ relational::statements! {
         select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
         where n.swept = 0";
 
+    pub(super) const JOURNALS: &str = "\
+        select s.tenant_id, s.turn_id, s.body from json_each(?) q \
+        cross join turn_steps s \
+            on s.tenant_id = q.value ->> 0 and s.turn_id = unhex(q.value ->> 1) \
+        order by s.tenant_id, s.turn_id, s.number";
+
+    pub(super) const RUNNING_TURNS: &str = "\
+        select r.tenant_id, r.id, r.node_id from json_each(?) q \
+        cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1) \
+        where r.status = 'in_progress' and r.node_id = unhex(q.value ->> 2)";
+
     pub(super) const LOGGED: &str = "\
         select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
         from json_each(?) q cross join events e \

@@ -15,6 +15,10 @@ relational::statements! {
         select 1 from credentials \
         where id = ? and tenant_id = ? and kind = ? and revoked_at is null";
 
+    const TURN_IS_RUNNING: &str = "\
+        select 1 from turns \
+        where tenant_id = ? and id = ? and status = 'in_progress' and node_id = ?";
+
     const KEY_IS_USED: &str = "\
         select 1 from idempotency_records \
         where tenant_id = ? and principal = ? and operation = ? and key = ?";
@@ -33,6 +37,7 @@ pub(super) fn hold(connection: &Connection, conditions: &Conditions) -> rusqlite
         unused_keys,
         unused_names,
         valid_credentials,
+        running_turns,
     } = conditions;
     for (tenant, head) in heads {
         let head = params![tenant.as_str(), head.0];
@@ -48,6 +53,13 @@ pub(super) fn hold(connection: &Connection, conditions: &Conditions) -> rusqlite
     for key in valid_credentials {
         let key = (key.id.as_str(), key.tenant.as_str(), key.kind.as_str());
         if !exists(connection, CREDENTIAL_IS_VALID, key)? {
+            return Ok(false);
+        }
+    }
+    for turn in running_turns {
+        let (id, node) = (turn.id.uuid(), turn.node.uuid());
+        let turn = params![turn.tenant.as_str(), id.as_bytes(), node.as_bytes()];
+        if !exists(connection, TURN_IS_RUNNING, turn)? {
             return Ok(false);
         }
     }

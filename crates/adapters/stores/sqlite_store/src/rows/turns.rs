@@ -3,7 +3,7 @@
 use domain::Seq;
 use ports::{
     RepositoryError,
-    write_store::{TurnEnd, TurnRow, TurnStart},
+    write_store::{StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart},
 };
 use serde::Serialize;
 
@@ -31,6 +31,17 @@ relational::statements! {
         update turns set status = 'in_progress', node_id = ?, agent_version = ?, turn_number = ?, \
             message_seq = ?, started_at = ? \
         where tenant_id = ? and id = ?";
+
+    const ASSIGN: &str = "update turns set node_id = ? where tenant_id = ? and id = ?";
+
+    const INSERT_STEP: &str = "\
+        insert into turn_steps (tenant_id, turn_id, number, has_ended, body) \
+        values (?, ?, ?, ?, ?) \
+        on conflict (tenant_id, turn_id, number) do nothing";
+
+    const END_STEP: &str = "\
+        update turn_steps set has_ended = 1, body = ? \
+        where tenant_id = ? and turn_id = ? and number = ? and has_ended = 0";
 }
 
 /// Inserts a new turn.
@@ -108,6 +119,45 @@ pub(super) fn start<'r>(changes: &mut Changes<'r>, row: &'r TurnStart) {
             row.id.into(),
         ],
     );
+}
+
+/// Gives a turn in progress to another node.
+pub(super) fn assign<'r>(changes: &mut Changes<'r>, row: &'r TurnAssignment) {
+    changes.add(
+        ASSIGN,
+        [row.node.into(), row.tenant.as_str().into(), row.id.into()],
+    );
+}
+
+/// Inserts an entry of a journal.
+pub(super) fn insert_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
+    changes.add(
+        INSERT_STEP,
+        [
+            row.tenant.as_str().into(),
+            row.turn_id.into(),
+            step_number(row).into(),
+            row.step.has_ended().into(),
+            row.step.to_json().into(),
+        ],
+    );
+}
+
+/// Updates an entry whose call has ended.
+pub(super) fn end_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
+    changes.add(
+        END_STEP,
+        [
+            row.step.to_json().into(),
+            row.tenant.as_str().into(),
+            row.turn_id.into(),
+            step_number(row).into(),
+        ],
+    );
+}
+
+fn step_number(row: &StepRow) -> i64 {
+    i64::try_from(row.number).unwrap_or(i64::MAX)
 }
 
 /// The value as JSON text, or null if it is empty.

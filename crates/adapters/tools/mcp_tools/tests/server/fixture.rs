@@ -74,7 +74,10 @@ impl Fixture {
             name: name.to_owned(),
             transport,
             intervals,
-            trusts_hints: true,
+            hints: mcp_tools::HintPolicy {
+                are_trusted: true,
+                are_repeatable: false,
+            },
         };
         let server = McpServer::start(config, &tasks, stop.clone());
         Self {

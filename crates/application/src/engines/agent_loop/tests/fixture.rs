@@ -103,7 +103,7 @@ pub(super) async fn reply_slowly(
         credential: None,
         request_id: None,
     });
-    let end = run_engine_chain(reply_id, &chain, &request, None, &sink).await;
+    let end = run_engine_chain(reply_id, &chain, &request, None, &sink, None).await;
     let end = end.map(|reply| (reply.finish_reason, reply.usage));
     let (text, calls) = sink.with_reply(|reply| {
         let calls = reply.tool_calls(OpenCallStatus::Cut);

@@ -1,0 +1,146 @@
+//! The journal of a turn that runs here.
+
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use domain::{ModelStep, NodeId, TurnStep, turn_step::model_steps};
+use parking_lot::Mutex;
+use writes::{RecordSteps, Writes};
+
+use crate::live_turns::{LiveTurn, TurnOwnership};
+
+/// The first pause before entries are written again to an unavailable store.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause between two attempts.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// The journal of a turn that runs here. Its writes stop the turn if it belongs to another process by
+/// now: they then never return.
+pub(crate) struct Journal<'a> {
+    writes: &'a Writes,
+    live: &'a Arc<LiveTurn>,
+    node: NodeId,
+    /// True once this process begins to shut down.
+    is_draining: &'a AtomicBool,
+    entries: Mutex<Vec<TurnStep>>,
+}
+
+impl<'a> Journal<'a> {
+    /// Creates the journal of a turn with the entries that it has already.
+    pub(crate) fn new(
+        writes: &'a Writes,
+        ownership: &'a TurnOwnership,
+        is_draining: &'a AtomicBool,
+        entries: Vec<TurnStep>,
+    ) -> Self {
+        Self {
+            writes,
+            live: &ownership.live,
+            node: ownership.node,
+            is_draining,
+            entries: Mutex::new(entries),
+        }
+    }
+
+    /// Returns the responses of models so far, with their calls.
+    pub(crate) fn model_steps(&self) -> Vec<Arc<ModelStep>> {
+        model_steps(&self.entries.lock())
+    }
+
+    /// Returns the engine of the last response. No other one continues the turn.
+    pub(crate) fn engine(&self) -> Option<String> {
+        let entries = self.entries.lock();
+        let responses = entries.iter().rev().filter_map(|step| match step {
+            TurnStep::Model(response) => Some(response.engine.clone()),
+            _ => None,
+        });
+        responses.into_iter().next()
+    }
+
+    /// Returns the number of the attempt to make a call, from 1.
+    pub(crate) fn attempt_of(&self, call_id: &str) -> u32 {
+        let entries = self.entries.lock();
+        let begun = entries.iter().position(|it| has_call_id(it, call_id));
+        let after = begun.map_or(&[][..], |begun| &entries[begun..]);
+        domain::turn_step::resumptions(after).saturating_add(1)
+    }
+
+    /// Records entries before their calls are made.
+    pub(crate) async fn begin(&self, steps: Vec<TurnStep>) {
+        let first = {
+            let mut entries = self.entries.lock();
+            let first = entries.len();
+            entries.extend(steps.iter().cloned());
+            first
+        };
+        self.write((first..).zip(steps).collect(), Vec::new()).await;
+    }
+
+    /// Records that calls have ended.
+    pub(crate) async fn end(&self, steps: Vec<TurnStep>) {
+        let mut ended = Vec::new();
+        {
+            let mut entries = self.entries.lock();
+            for step in steps {
+                let TurnStep::Tool(call) = &step else {
+                    continue;
+                };
+                let begun = entries.iter().position(|it| has_call_id(it, &call.call_id));
+                if let Some(number) = begun {
+                    entries[number] = step.clone();
+                    ended.push((number, step));
+                }
+            }
+        }
+        self.write(Vec::new(), ended).await;
+    }
+
+    /// Leaves the rest of the turn to another process, or to this one after a restart, if this one
+    /// begins to shut down. Then never returns.
+    pub(crate) async fn hand_over_if_draining(&self) {
+        if self.is_draining.load(Ordering::SeqCst) {
+            self.live.interrupt();
+            pending().await
+        }
+    }
+
+    /// Writes entries, however long the store is unavailable.
+    async fn write(&self, begun: Vec<(usize, TurnStep)>, ended: Vec<(usize, TurnStep)>) {
+        let subject = self.live.subject();
+        let record = RecordSteps {
+            tenant: subject.tenant.clone(),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            node: self.node,
+            begun,
+            ended,
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let error = match self.writes.write(record.clone()).await {
+                Ok(true) => return,
+                Ok(false) => break,
+                Err(error) => error,
+            };
+            tracing::warn!(
+                error = ports::error::one_line(&error),
+                turn = %subject.turn_id,
+                "cannot record the tool calls of a turn; retrying"
+            );
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        self.live.stop();
+        pending().await
+    }
+}
+
+fn has_call_id(step: &TurnStep, call_id: &str) -> bool {
+    matches!(step, TurnStep::Tool(call) if call.call_id == call_id)
+}
