@@ -96,7 +96,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
         .concat(at < 0 ? reply : []);
     }
     case "reply.delta":
-      return change(messages, turnId, ({ text }) => ({ text: text + part.text }));
+      return change(messages, turnId, ({ text }) => ({ text: (part.from && text) + part.text }));
     case "tool.called": {
       const { id, name, at } = part;
       const call = { id, name, at, arguments: part.arguments, status: "running" };
@@ -151,7 +151,7 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
   if (event.type === "typing.updated") return messages;
   if (event.type === "reply.snapshot") return change(messages, event.turnId, () => ({ text: event.text }));
   const reply = messages.find(({ role, turnId }) => role === "agent" && turnId === event.turnId);
-  const isNext = event.type !== "reply.delta" || event.from === new TextEncoder().encode(reply?.text).length;
+  const isNext = event.type !== "reply.delta" || !event.from || event.from === new TextEncoder().encode(reply?.text).length;
   return isNext ? applyPart(messages, event as TurnPart) : messages;
 };
 

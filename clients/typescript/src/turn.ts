@@ -13,12 +13,16 @@ export const isLast = ({ type }: { type: string }): boolean => /^turn\.(complete
 const receivedParts = () => {
   let turnId = "";
   let bytes = 0;
+  let attempt = 1;
   let names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
     // A newer service may send something that is of no turn.
     if (!part.turnId) return undefined;
-    if (part.turnId !== turnId) {
+    // Another process goes on with the turn, and writes the reply anew.
+    const { attempt: next = attempt } = part as { attempt?: number };
+    if (part.turnId !== turnId || next > attempt) {
       ({ turnId } = part);
+      attempt = next;
       bytes = 0;
       names = new Set();
     }

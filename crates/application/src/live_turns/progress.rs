@@ -114,6 +114,11 @@ impl Progress {
         held_at.map_or(text, |at| text.get(..at).unwrap_or_default())
     }
 
+    /// Returns the number of times that the turn was resumed.
+    pub const fn resumptions(&self) -> u32 {
+        self.reply.resumptions
+    }
+
     /// Withholds the text that arrives from now on.
     pub(crate) fn hold(&mut self) {
         self.cancellations += 1;

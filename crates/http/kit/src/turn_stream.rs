@@ -26,6 +26,9 @@ pub trait TurnEncoder {
     /// The output that was not taken yet.
     type Output;
 
+    /// True if the wire can begin a reply anew, after another process has taken over its turn.
+    const CAN_RESTART: bool = false;
+
     /// Adds what is sent for an event.
     fn add(&mut self, event: TurnEvent, output: &mut Self::Output) -> impl Future<Output = ()>;
 }
@@ -57,8 +60,10 @@ pub enum Interruption {
     CredentialEnded(CredentialEnd),
     /// The store has been unavailable for too long.
     Unreadable(RepositoryError),
-    /// The server has stopped listening.
+    /// The server has stopped listening, or leaves the turn to another process.
     Closing,
+    /// Another process has taken over the turn, and writes the reply anew.
+    Restarted,
 }
 
 impl Interruption {
@@ -69,6 +74,7 @@ impl Interruption {
             Self::CredentialEnded(end) => Some(end.into()),
             Self::Unreadable(error) => Some(store_problem(&error)),
             Self::Closing => Some(ProblemCode::Draining),
+            Self::Restarted => Some(ProblemCode::Interrupted),
         }
     }
 }
@@ -82,6 +88,11 @@ pub struct EncodedTurn<E: TurnEncoder> {
     /// The output that was not sent yet.
     pub output: E::Output,
     has_ended: bool,
+    /// The attempt to run the turn whose text was converted.
+    attempt: Option<u32>,
+    has_text: bool,
+    /// Why the turn cannot be converted to its end.
+    interrupted: Option<Interruption>,
 }
 
 impl<E: TurnEncoder> EncodedTurn<E> {
@@ -92,6 +103,9 @@ impl<E: TurnEncoder> EncodedTurn<E> {
             encoder,
             output,
             has_ended: false,
+            attempt: None,
+            has_text: false,
+            interrupted: None,
         }
     }
 
@@ -109,8 +123,36 @@ impl<E: TurnEncoder> EncodedTurn<E> {
 
     /// Converts an event.
     pub async fn add(&mut self, event: TurnEvent) {
+        if self.interrupted.is_some() {
+            return;
+        }
+        self.interrupted = self.interruption(&event);
+        if self.interrupted.is_none() {
         self.has_ended |= event.is_last();
         self.encoder.add(event, &mut self.output).await;
+    }
+    }
+
+    /// Returns why the turn cannot be converted beyond an event.
+    fn interruption(&mut self, event: &TurnEvent) -> Option<Interruption> {
+        match event {
+            // The turn goes on elsewhere.
+            TurnEvent::Failed(failed) if failed.error.code == ProblemCode::Draining => {
+                Some(Interruption::Closing)
+            }
+            TurnEvent::Delta(delta) => {
+                let is_other = std::mem::replace(&mut self.attempt, delta.attempt) != delta.attempt;
+                let had_text = std::mem::replace(&mut self.has_text, true);
+                let is_restarted = is_other && had_text && !E::CAN_RESTART;
+                is_restarted.then_some(Interruption::Restarted)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the reason why the turn cannot be converted to its end.
+    pub const fn take_interruption(&mut self) -> Option<Interruption> {
+        self.interrupted.take()
     }
 
     /// Returns whether the last event was converted.
@@ -172,6 +214,7 @@ impl<E: StreamEncoder> OpenResponse<E> {
                 advanced = self.turn.advance() => advanced.err().map(Interruption::Unreadable),
                 () = self.closing.cancelled(), if moves => Some(Interruption::Closing),
             };
+            let interruption = interruption.or_else(|| self.turn.take_interruption());
             if let Some(reason) = interruption
                 && let Some(cut) = self.interrupt(reason).await
             {

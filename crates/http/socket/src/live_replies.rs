@@ -8,7 +8,7 @@ use std::{
 use application::live_turns::{
     Interest, LiveTurn, Progress, RemoteTurnInbox, ReplyCursor, ReplyPiece, TurnSubject,
 };
-use domain::{Audience, TurnId};
+use domain::{Audience, TurnId, live::attempt_of};
 use tokio::sync::Notify;
 
 use super::{
@@ -214,6 +214,7 @@ impl FollowedReply {
                 conversation_id: subject.conversation_id,
                 to: text.len(),
                 text: text.to_owned(),
+                attempt: attempt_of(progress.resumptions()),
             });
         }
         Some(match self.sent.next(subject, progress, audience)? {

@@ -68,6 +68,8 @@ impl ChatEvents {
 impl TurnEncoder for ChatEvents {
     type Output = Events;
 
+    const CAN_RESTART: bool = true;
+
     async fn add(&mut self, mut event: TurnEvent, events: &mut Events) {
         match &mut event {
             TurnEvent::Completed(reply) if reply.seq.is_none() => {

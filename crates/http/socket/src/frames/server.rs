@@ -193,6 +193,10 @@ pub enum LiveEvent {
         to: usize,
         /// The text.
         text: String,
+        /// The number of the attempt to run the turn, if it is not the first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        attempt: Option<u32>,
     },
     /// A user has started or stopped typing.
     #[serde(rename = "typing.updated", rename_all = "camelCase")]
