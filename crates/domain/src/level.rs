@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! level {
     () => {
-        1
+        2
     };
 }
 

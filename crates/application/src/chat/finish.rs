@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Problem, ProblemCode, Stamp, Timestamp};
+use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp};
 use ports::RepositoryError;
 use writes::{Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, TurnEnding};
 
@@ -59,8 +59,19 @@ impl TurnFinisher<'_> {
             .await
     }
 
-    /// Leaves the turn to another process, or to this one after a restart.
+    /// Leaves the turn to another process, or to this one after a restart. While processes of an earlier
+    /// version run, which leave turns without a node alone, it fails instead.
     pub(super) async fn hand_over(&self) -> FinishedTurn {
+        let lowest_level = self
+            .context
+            .node
+            .watch_membership()
+            .borrow()
+            .live
+            .lowest_level;
+        if lowest_level < LEVEL {
+            return self.fail(Problem::new(ProblemCode::Interrupted)).await;
+        }
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
         let hand_over = HandOverTurn {

@@ -149,7 +149,7 @@ impl TurnRunner {
         let subject = TurnSubject::of_promoted(promoted);
         let live = self.context.live.get_or_register(subject);
         if !promoted.journal.is_empty() {
-            live.resume_reply(&promoted.journal);
+            live.resume(&promoted.journal);
         }
         self.take_ownership(live, node)
     }
@@ -227,7 +227,7 @@ impl TurnRunner {
                     }
                 }
             }
-            let pause = live.stopped().run_until_cancelled(sleep(RETRY_PAUSE));
+            let pause = live.stopped().run_until_cancelled_owned(sleep(RETRY_PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
                     finisher.hand_over().await

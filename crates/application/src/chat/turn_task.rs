@@ -122,7 +122,7 @@ impl RunningTask<'_> {
         let (live, reply_id) = (&ownership.live, self.task.started.reply_id);
         let journal = self.runner.journal(ownership, entries);
         let replying = run_engine_chain(reply_id, chain, request, failure, &**live, Some(&journal));
-        let replying = live.stopped().run_until_cancelled(replying);
+        let replying = live.stopped().run_until_cancelled_owned(replying);
         // A turn must end even if its engine panics.
         let result = AssertUnwindSafe(replying).catch_unwind().await;
         let engine_time = engine_start.elapsed();

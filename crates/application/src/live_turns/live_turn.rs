@@ -33,7 +33,7 @@ struct Listener {
 /// A turn that this process runs or waits for.
 pub struct LiveTurn {
     subject: Arc<TurnSubject>,
-    stop: CancellationToken,
+    stop: Mutex<CancellationToken>,
     progress: Mutex<Progress>,
     listeners: Mutex<Vec<Listener>>,
     poller: Mutex<StorePoller>,
@@ -44,7 +44,7 @@ impl LiveTurn {
     pub(crate) fn new(subject: TurnSubject, turns: Weak<LiveTurns>) -> Self {
         Self {
             subject: Arc::new(subject),
-            stop: CancellationToken::new(),
+            stop: Mutex::default(),
             progress: Mutex::default(),
             listeners: Mutex::default(),
             poller: Mutex::new(StorePoller::new()),
@@ -125,7 +125,7 @@ impl LiveTurn {
     /// Returns whether the turn has ended, or another node runs it and its end is in the log.
     pub fn is_over(&self) -> bool {
         let progress = self.progress();
-        let was_stopped = || progress.local_node.is_none() && self.stop.is_cancelled();
+        let was_stopped = || progress.local_node.is_none() && self.stopped().is_cancelled();
         progress.outcome.is_some() || was_stopped()
     }
 
@@ -154,19 +154,19 @@ impl LiveTurn {
     }
 
     /// Returns the token that is cancelled when the engine is to stop.
-    pub(crate) fn stopped(&self) -> &CancellationToken {
-        &self.stop
+    pub(crate) fn stopped(&self) -> CancellationToken {
+        self.stop.lock().clone()
     }
 
     /// Stops the engine of a turn that has ended.
     pub fn stop(&self) {
-        self.stop.cancel();
+        self.stopped().cancel();
     }
 
     /// Stops the engine and makes the turn fail as interrupted.
     pub(crate) fn interrupt(&self) {
         self.progress().is_interrupted = true;
-        self.stop.cancel();
+        self.stop();
     }
 
     /// Returns the reply so far, for a cancellation to store. Later text is withheld from clients
@@ -206,9 +206,14 @@ impl LiveTurn {
         self.update(|progress| progress.started.replace(started) != Some(started));
     }
 
-    /// Replaces the reply of a turn that is resumed here. Its readers receive it from the start.
-    pub(crate) fn resume_reply(&self, journal: &[TurnStep]) {
-        self.progress().reply = PartialReply::resumed(journal);
+    /// Prepares a turn that is resumed here, perhaps after it was interrupted here. Its readers receive
+    /// the reply from the start.
+    pub(crate) fn resume(&self, journal: &[TurnStep]) {
+        *self.stop.lock() = CancellationToken::new();
+        let mut progress = self.progress();
+        progress.is_interrupted = false;
+        progress.reply = PartialReply::resumed(journal);
+        drop(progress);
         self.notify();
     }
 
