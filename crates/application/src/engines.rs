@@ -21,7 +21,7 @@ mod journal;
 mod partial_reply;
 
 pub use breaker_hints::BreakerHints;
-pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, run_engine_chain};
+pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, reply_at_once, run_engine_chain};
 pub(crate) use journal::Journal;
 pub(crate) use partial_reply::OpenCallStatus;
 pub use partial_reply::{PartialReply, ToolEvent};

@@ -9,7 +9,9 @@ use std::{
 };
 
 use domain::{
-    Agent, FaultCode, InputFault, ToolEntry, fault::push_index, tool_entry::server_of_tool,
+    Agent, FaultCode, InputFault, RuleCall, ToolEntry,
+    fault::push_index,
+    tool_entry::{server_of_all_tools, server_of_tool},
 };
 pub(crate) use function_names::function_names;
 pub(crate) use metrics::ToolMetrics;
@@ -69,11 +71,12 @@ impl Toolbox {
         }
     }
 
-    /// Returns a fault for each name of an entry that is neither a built-in tool nor one of a
-    /// configured server, and for each capability of the form `<server>/<tool>` that a connected
-    /// server does not offer. Names that the agent had `before` stay allowed: an operator may have
-    /// removed a tool, and a change of another member must not fail because of it. Pointers are
-    /// relative to the agent.
+    /// Returns a fault for each name of an entry or of a rule's call that is neither a built-in tool nor
+    /// one of a configured server, and for each capability of the form `<server>/<tool>` that a
+    /// connected server does not offer. Names that the agent had `before` stay allowed: an operator may
+    /// have removed a tool, and a change of another member must not fail because of it. A rule that
+    /// calls a tool that the agent does not name is a fault in any case. Pointers are relative to the
+    /// agent.
     pub(crate) fn unknown_names(&self, agent: &Agent, before: Option<&Agent>) -> Vec<InputFault> {
         let known = KnownTools(self.capabilities());
         let mut faults = Vec::new();
@@ -95,8 +98,29 @@ impl Toolbox {
                 faults.push(InputFault::new(pointer, FaultCode::UnknownValue, fault));
             }
         }
+        let (named, calls_before) = (NamedTools::of(agent), before.map(calls_of_rules));
+        let calls_before: Vec<_> = calls_before.into_iter().flatten().collect();
+        for (index, call) in calls_of_rules(agent) {
+            let is_new = calls_before
+                .iter()
+                .all(|(_, known)| known.tool != call.tool);
+            let fault = named.fault_of_call(&call.tool);
+            let fault = fault.or_else(|| known.fault_of_name(&call.tool).filter(|_| is_new));
+            if let Some(fault) = fault {
+                let mut pointer = String::from("/config/rules");
+                push_index(&mut pointer, index);
+                pointer.push_str("/call/tool");
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, fault));
+            }
+        }
         faults
     }
+}
+
+/// Returns the calls of an agent's rules, with the indices of the rules.
+fn calls_of_rules(agent: &Agent) -> impl Iterator<Item = (usize, &RuleCall)> {
+    let rules = agent.config.rules.iter().flatten().enumerate();
+    rules.filter_map(|(index, rule)| Some((index, rule.call.as_ref()?)))
 }
 
 /// Gives the tools function names.
@@ -137,6 +161,15 @@ impl<'a> NamedTools<'a> {
     fn selects(&self, name: &str) -> bool {
         let server = server_of_tool(name);
         self.0.contains(name) || server.is_some_and(|server| self.0.contains(server))
+    }
+
+    /// Returns why a rule of the agent may not call a tool.
+    fn fault_of_call(&self, name: &str) -> Option<String> {
+        if server_of_all_tools(name).is_some() {
+            return Some("a rule calls a single tool".to_owned());
+        }
+        let detail = "must be a tool of the agent: name it in 'tools' or in 'capabilities'";
+        (!self.selects(name)).then(|| detail.to_owned())
     }
 
     /// Returns what the agent names of these capabilities and cannot use: what is unavailable, and
@@ -187,19 +220,27 @@ impl KnownTools {
 
     /// Returns why an entry names no tool. The tools of a server that is down are not known.
     fn fault_of_entry(&self, entry: &ToolEntry) -> Option<String> {
-        let name = entry.name.as_str();
-        let server = match entry.server() {
-            Some(server) if self.server(server).is_some() => return None,
-            Some(_) => None,
-            None if self.has_tool(name) => return None,
-            None => server_of_tool(name).and_then(|server| self.server(server)),
-        };
-        match server {
-            Some(server) if !server.is_available => None,
-            Some(server) => Some(not_offered(&server.name)),
-            None => Some("is neither a built-in tool nor one of a configured server".to_owned()),
+        match entry.server() {
+            Some(server) => self.server(server).is_none().then(of_no_server),
+            None => self.fault_of_name(&entry.name),
         }
     }
+
+    /// Returns why there is no tool with a name.
+    fn fault_of_name(&self, name: &str) -> Option<String> {
+        if self.has_tool(name) {
+            return None;
+        }
+        match server_of_tool(name).and_then(|server| self.server(server)) {
+            Some(server) if !server.is_available => None,
+            Some(server) => Some(not_offered(&server.name)),
+            None => Some(of_no_server()),
+        }
+    }
+}
+
+fn of_no_server() -> String {
+    "is neither a built-in tool nor one of a configured server".to_owned()
 }
 
 fn not_offered(server: &str) -> String {

@@ -1,10 +1,11 @@
 //! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
-    Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule,
+    Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, RuleCall,
     Timestamp, ToolEntry, ToolVisibility,
 };
 use ports::FirstMessages;
+use serde_json::json;
 use writes::{BeginTurn, CompletedTurn, ConversationTarget};
 
 use crate::{Store, fixture, log, lookup, results::IdempotentExt as _, setup};
@@ -55,6 +56,13 @@ fn full_config(text: &str) -> AgentConfig {
             keywords: None,
             reply: None,
             replies: Some(vec![text.to_owned()]),
+            call: Some(RuleCall {
+                tool: text.to_owned(),
+                arguments: json!({text: [null, {"": -1.5}, text, true]})
+                    .as_object()
+                    .cloned(),
+                unknown: fixture::unknown_members(),
+            }),
             capability: None,
             priority: Some(i32::MIN),
             unknown: fixture::unknown_members(),

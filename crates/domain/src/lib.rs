@@ -90,7 +90,7 @@ pub use problem::Problem;
 pub use problem_code::ProblemCode;
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
 pub use region::{ForwardedRequest, RegionEntry, RegionKey, RegionName};
-pub use rule::Rule;
+pub use rule::{Rule, RuleCall};
 pub use rule_test::{RuleOutcome, RuleReplySource, RuleResult, RuleTest};
 pub use scope::{Scope, Scopes};
 pub use signing_key::SigningKey;

@@ -1,6 +1,8 @@
 //! The approximate memory of values that caches hold.
 
-use crate::{Agent, AgentConfig, ConversationContext, Rule, ToolEntry};
+use serde_json::Value;
+
+use crate::{Agent, AgentConfig, ConversationContext, Rule, RuleCall, ToolEntry};
 
 /// The approximate size of a value in memory, including everything it owns. Caches are bounded by
 /// it.
@@ -63,6 +65,26 @@ fn rule(rule: &Rule) -> usize {
             .sum::<usize>()
         + texts(rule.keywords.iter().flatten())
         + texts(rule.answers())
+        + rule.call.as_ref().map_or(0, call)
+}
+
+fn call(call: &RuleCall) -> usize {
+    let arguments = call.arguments.iter().flatten();
+    call.tool.len() + arguments.map(member).sum::<usize>()
+}
+
+fn member((name, value): (&String, &Value)) -> usize {
+    size_of::<String>() + name.len() + json(value)
+}
+
+fn json(value: &Value) -> usize {
+    let inner = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(json).sum(),
+        Value::Object(members) => members.iter().map(member).sum(),
+    };
+    size_of::<Value>() + inner
 }
 
 fn length(text: Option<&String>) -> usize {
@@ -78,7 +100,7 @@ fn texts<'t>(texts: impl IntoIterator<Item = &'t String>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -107,6 +129,9 @@ mod tests {
             json!({"rules": [{"reply": text}]}),
             json!({"rules": [{"replies": [text]}]}),
             json!({"rules": [{"capability": text}]}),
+            json!({"rules": [{"call": {"tool": text}}]}),
+            json!({"rules": [{"call": {"tool": "a", "arguments": {text.as_str(): [{"a": null}]}}}]}),
+            json!({"rules": [{"call": {"tool": "a", "arguments": {"a": [{"b": text}]}}}]}),
             json!({"llm": {"model": text}}),
             json!({"llm": {"stop": [text]}}),
             json!({"tools": [{"name": text}]}),

@@ -2,15 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::FinishReason;
+use crate::{FinishReason, RuleCall};
 
 /// The reply of the rule engine to a test message, and the result of every rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleTest {
-    /// The reply.
+    /// The reply. If the rule calls a tool, `{{result}}` stands for the result.
     pub reply: String,
+    /// The call that the rule makes before it replies, if any. The test makes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub call: Option<RuleCall>,
     /// The reason why the reply ended: `stop`, or `length` if it was cut.
     pub finish_reason: FinishReason,
     /// The source of the reply.

@@ -58,6 +58,8 @@ pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
 /// The maximum nesting depth of a tool's arguments. Deeper arguments are neither passed to the tool
 /// nor stored. The depth limits of stores and JSON readers are much higher.
 pub const ARGUMENT_LEVELS: usize = 32;
+/// The maximum number of bytes of the arguments of one call as JSON.
+pub const ARGUMENT_BYTES: usize = 64 * 1024;
 /// The maximum number of bytes of JSON that are stored of the arguments of all calls of a turn.
 pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
 /// The maximum number of bytes of one tool result; a longer one is not stored.

@@ -53,8 +53,7 @@ pub struct ToolEntry {
 impl ToolEntry {
     /// Returns the server if the entry is about all its tools.
     pub fn server(&self) -> Option<&str> {
-        let server = self.name.strip_suffix(ALL_TOOLS)?;
-        (!server.is_empty() && !server.contains(SEPARATOR)).then_some(server)
+        server_of_all_tools(&self.name)
     }
 
     /// Returns the time limit of a call, if the entry has one.
@@ -62,6 +61,12 @@ impl ToolEntry {
         let milliseconds = self.timeout_ms?;
         Some(Duration::from_millis(milliseconds.into()))
     }
+}
+
+/// Returns the server if a name is about all its tools.
+pub fn server_of_all_tools(name: &str) -> Option<&str> {
+    let server = name.strip_suffix(ALL_TOOLS)?;
+    (!server.is_empty() && !server.contains(SEPARATOR)).then_some(server)
 }
 
 /// Returns the server of a tool, by the tool's name; `None` if the tool is built in.

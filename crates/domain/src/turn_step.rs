@@ -221,6 +221,11 @@ impl ToolStep {
         }
     }
 
+    /// Returns the text of the result, or why there is none.
+    pub fn text(&self) -> String {
+        self.settled_end().into_owned().result
+    }
+
     /// Returns the result as models read it: one JSON object in which the tool's result is a string.
     pub fn answer(&self) -> String {
         let end = self.settled_end();

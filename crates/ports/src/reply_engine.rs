@@ -24,13 +24,14 @@ pub struct ModelRequest {
     pub turn_number: i64,
     /// The user of the conversation, if known.
     pub user_id: Option<String>,
-    /// The conversation before this message, oldest first; empty for immediate engines.
+    /// The conversation before this message, oldest first. Empty in the first request of an immediate
+    /// engine.
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: Arc<str>,
     /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
-    /// The agent's tools that are available now; empty for immediate engines.
+    /// The agent's tools that are available now. Empty in the first request of an immediate engine.
     pub tools: Arc<[AgentTool]>,
     /// The agent's capabilities whose tools are unavailable now, and tool servers that are
     /// unavailable.
@@ -180,9 +181,10 @@ pub enum PrepareError {
 /// `crates/api/src/wiring`.
 #[async_trait]
 pub trait ReplyEngine: Send + Sync {
-    /// Returns `true` if the engine computes a reply from the request alone, without waiting for
-    /// anything outside the process. It is then called before anything is stored, without history,
-    /// and the whole turn is stored in one write.
+    /// Returns `true` if the engine computes a response from the request alone, without waiting for
+    /// anything outside the process. It is then called before anything is stored, without history and
+    /// tools. If it replies, the whole turn is stored in one write. If it calls a tool, the response is
+    /// dropped, and the turn starts like that of any other engine.
     fn is_immediate(&self) -> bool {
         false
     }
@@ -210,8 +212,8 @@ pub trait ReplyEngine: Send + Sync {
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError>;
 
     /// Returns the reply to a request, and the results of the agent's rules; `None` if the engine
-    /// has no rules. MUST return the text that [`Self::request`] produces for the same request, and
-    /// one result for each rule of the agent, in their order.
+    /// has no rules. MUST return the text or the call that [`Self::request`] produces for the same
+    /// request, and one result for each rule of the agent, in their order.
     async fn test_rules(&self, _request: ModelRequest) -> Result<Option<RuleTest>, ReplyError> {
         Ok(None)
     }

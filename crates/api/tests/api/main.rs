@@ -2,6 +2,7 @@
 //! test.
 
 mod access;
+mod acting_rules;
 #[cfg(feature = "address-guard")]
 mod address_guard;
 mod agent_changes;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentDraft, AgentId, FaultCode, InputFault, Principal, Rule, RuleTest, TurnId,
+    Agent, AgentDraft, AgentId, FaultCode, InputFault, Principal, Rule, RuleTest, ToolEntry, TurnId,
 };
 use ports::ModelRequest;
 
@@ -24,6 +24,8 @@ pub struct RuleTestCommand {
     pub fallback_reply: Option<String>,
     /// The capabilities of the agent.
     pub capabilities: Option<Vec<String>>,
+    /// The tools of the agent.
+    pub tools: Option<Vec<ToolEntry>>,
     /// The user's text.
     pub message: String,
     /// The user that sends the message.
@@ -85,6 +87,9 @@ impl AgentService {
         }
         if let Some(capabilities) = &command.capabilities {
             draft.capabilities.clone_from(capabilities);
+        }
+        if let Some(tools) = &command.tools {
+            draft.config.tools = Some(tools.clone());
         }
         let draft = draft.trimmed();
         Ok(match stored {

@@ -15,7 +15,7 @@ pub(super) enum AttemptState {
     /// Its conversation and agent are read next. After a conflict, the lock of the previous pass is
     /// kept.
     Resolving(Option<ConversationLock>),
-    /// The agent's own engine replies at once, before anything is stored.
+    /// The agent's own engine is asked at once, before anything is stored.
     AnsweringInline(InlineAttempt),
     /// Its turn is stored next, and then runs in the background.
     Starting {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     detach_on_drop::DetachOnDrop,
-    engines::{BufferedSink, Candidate, TurnOrigin, run_engine_chain},
+    engines::{BufferedSink, Candidate, TurnOrigin, reply_at_once},
     live_turns::CompletedChat,
 };
 
@@ -35,7 +35,8 @@ pub(crate) const MAX_STORE_TIME: Duration = Duration::from_millis(4_750);
 /// An attempt whose first engine replies at once.
 pub(super) struct InlineAttempt {
     target: Arc<ChatTarget>,
-    chain: Vec<Candidate>,
+    engine: Candidate,
+    has_fallbacks: bool,
     /// `None` if the conversation is new.
     lock: Option<ConversationLock>,
 }
@@ -61,10 +62,15 @@ impl TurnStarter {
         // A caller that may not read the conversation must not learn that it is busy.
         let target = Arc::new(resolve_target(&self.context.ports, attempt).await?);
         let tenant = &attempt.caller.tenant;
-        let chain = self.context.engines.chain(tenant, &target.agent);
-        if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
+        let mut chain = self
+            .context
+            .engines
+            .chain(tenant, &target.agent)
+            .into_iter();
+        let engine = chain.next().filter(|it| it.engine.is_immediate());
+        let Some(engine) = engine else {
             return Ok(AttemptState::starting(target));
-        }
+        };
         let lock = if lock.is_some() {
             lock
         } else {
@@ -81,7 +87,8 @@ impl TurnStarter {
         };
         Ok(AttemptState::AnsweringInline(InlineAttempt {
             target,
-            chain,
+            engine,
+            has_fallbacks: chain.next().is_some(),
             lock,
         }))
     }
@@ -109,14 +116,16 @@ impl TurnStarter {
         lock.map(Some).ok_or(ChatError::Busy)
     }
 
-    /// Computes the reply first and stores the completed turn in one write. If the engine fails or
-    /// another turn runs, the turn is started instead: fallbacks reply, or the turn is queued.
+    /// Computes the reply first and stores the completed turn in one write. If the engine calls a tool
+    /// or fails, or if another turn runs, the turn is started instead: the tool is called, fallbacks
+    /// reply, or the turn is queued.
     pub(super) async fn answer_inline(
         &self,
         attempt: &Arc<ChatAttempt>,
         InlineAttempt {
             target,
-            chain,
+            engine,
+            has_fallbacks,
             lock,
         }: InlineAttempt,
     ) -> Result<AttemptState, ChatError> {
@@ -129,13 +138,18 @@ impl TurnStarter {
             credential: Some(&attempt.credential),
             request_id: attempt.command.request_id.as_deref(),
         });
-        let own_engine = chain.get(..1).unwrap_or_default();
-        match run_engine_chain(attempt.reply_id, own_engine, &request, None, &sink, None).await {
-            Ok(reply) => {
+        match reply_at_once(attempt.reply_id, &engine, &request, &sink).await {
+            Ok(None) => {
+                let started = self.start_turn(attempt, &target, None).await;
+                // Held until here, so that the next message is not stored before this one.
+                drop(lock);
+                started
+            }
+            Ok(Some(reply)) => {
                 let engine_time = engine_start.elapsed();
                 self.record(attempt, target, lock, reply, engine_time).await
             }
-            Err(problem) if problem.code == ProblemCode::Overloaded && chain.len() == 1 => {
+            Err(problem) if problem.code == ProblemCode::Overloaded && !has_fallbacks => {
                 // Nothing is stored: the client can send the same message again.
                 Err(ChatError::Overloaded)
             }

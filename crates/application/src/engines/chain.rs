@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{
     Candidate,
     agent_loop::run_agent_loop,
-    attempt::{engine_problem, request_to},
+    attempt::{attempt, engine_problem, request_to},
     journal::Journal,
     partial_reply::{OpenCallStatus, PartialReply},
 };
@@ -119,6 +119,29 @@ pub(crate) async fn run_engine_chain(
         }
     }
     Err(failure.unwrap_or_else(|| no_engine_called(shortest_wait)))
+}
+
+/// Asks an immediate engine, before anything is stored. Returns `None` if it calls a tool: a call needs
+/// a stored turn.
+pub(crate) async fn reply_at_once(
+    message_id: MessageId,
+    candidate: &Candidate,
+    request: &ModelRequest,
+    sink: &impl ReplySink,
+) -> Result<Option<Reply>, Problem> {
+    let permit = candidate.breakers.enter();
+    let permit = permit.map_err(|wait| no_engine_called(Some(wait)))?;
+    match attempt(candidate, permit, request.clone(), sink).await {
+        Ok(response) if response.wants_tools() => Ok(None),
+        Ok(response) => {
+            let end = (response.finish_reason, response.usage);
+            Ok(Some(complete(message_id, candidate, end, sink)))
+        }
+        Err(error) => {
+            log_failure(candidate, request, sink.origin(), &error);
+            Err(engine_problem(&error))
+        }
+    }
 }
 
 fn complete(

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 pub(crate) use self::compilation::Compilation;
 use crate::{
+    call::CallTemplate,
     keywords::{FoldedText, Keyword},
     pattern::{Captures, Pattern, PatternMemory},
     template::Template,
@@ -43,6 +44,8 @@ struct CompiledRule {
     index: usize,
     matcher: Matcher,
     replies: Box<[Template]>,
+    /// Made before the reply.
+    call: Option<Box<CallTemplate>>,
 }
 
 #[derive(Debug)]
@@ -137,6 +140,11 @@ impl CompiledRules {
         let count = i64::try_from(replies.len()).ok()?;
         let turn = usize::try_from(turn_number.checked_rem_euclid(count)?).ok()?;
         replies.get(turn)
+    }
+
+    /// Returns the tool call of a rule, if it has one.
+    pub(crate) fn call(&self, index: usize) -> Option<&CallTemplate> {
+        self.rules[index].call.as_deref()
     }
 
     /// Takes the memory for a search from the pool.

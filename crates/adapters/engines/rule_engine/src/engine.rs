@@ -4,16 +4,15 @@ use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use cpu_pool::{Admission, CpuPool, PoolError, TimeSlice};
-use domain::{Agent, InputFault, RuleTest, TenantId};
+use domain::{Agent, FinishReason, InputFault, RuleTest, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError};
 
 use crate::{
     cache::{CompiledRulesCache, Entry},
-    reply::choose_reply,
+    reply::{Answer, answer},
     report::report,
     search::{Search, SearchTimeout},
-    template::FilledReply,
 };
 
 /// The maximum length, in bytes, of a message that is searched on the async thread. Steps that
@@ -22,7 +21,8 @@ const MAX_INLINE_MESSAGE_BYTES: usize = 4 * 1024;
 /// The maximum time of a search on the async thread. Ordinary rules need a tenth of it.
 const INLINE_SLICE: Duration = Duration::from_millis(1);
 
-/// The rule engine. Replies at once and from the request alone.
+/// The rule engine. Answers at once and from the request alone: with a reply, or with the tool call of
+/// the rule that matches, which replies once the call has a result.
 #[derive(Debug)]
 pub struct RuleReplyEngine {
     cache: CompiledRulesCache,
@@ -46,11 +46,11 @@ impl RuleReplyEngine {
         })
     }
 
-    /// Replies on this thread if that is quick; otherwise returns the request.
-    fn reply_inline(
+    /// Answers on this thread if that is quick; otherwise returns the request.
+    fn answer_inline(
         &self,
         request: ModelRequest,
-    ) -> ControlFlow<Result<FilledReply, ReplyError>, ModelRequest> {
+    ) -> ControlFlow<Result<Answer, ReplyError>, ModelRequest> {
         if request.message.len() > MAX_INLINE_MESSAGE_BYTES {
             return ControlFlow::Continue(request);
         }
@@ -62,18 +62,18 @@ impl RuleReplyEngine {
             Err(rejected) => return ControlFlow::Break(Err(rejected)),
         };
         match advance(&mut search, TimeSlice::new(INLINE_SLICE)) {
-            Poll::Ready(reply) => ControlFlow::Break(reply),
+            Poll::Ready(answer) => ControlFlow::Break(answer),
             Poll::Pending => ControlFlow::Continue(search.request),
         }
     }
 
-    /// Replies on the pool. While the request waits there, it holds no compiled rules.
-    async fn reply_on_pool(&self, request: ModelRequest) -> Result<FilledReply, ReplyError> {
+    /// Answers on the pool. While the request waits there, it holds no compiled rules.
+    async fn answer_on_pool(&self, request: ModelRequest) -> Result<Answer, ReplyError> {
         let (admission, mut search) = self.search_on_pool(request).await?;
-        let reply = admission
+        let answer = admission
             .run(move |slice| advance(&mut search, slice))
             .await;
-        reply.map_err(unavailable)?
+        answer.map_err(unavailable)?
     }
 
     async fn search_on_pool(
@@ -115,11 +115,11 @@ impl ReplyEngine for RuleReplyEngine {
     }
 
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
-        let reply = match self.reply_inline(request) {
-            ControlFlow::Break(reply) => reply,
-            ControlFlow::Continue(request) => self.reply_on_pool(request).await,
+        let answer = match self.answer_inline(request) {
+            ControlFlow::Break(answer) => answer,
+            ControlFlow::Continue(request) => self.answer_on_pool(request).await,
         };
-        reply.map(into_stream)
+        answer.map(into_stream)
     }
 
     async fn test_rules(&self, request: ModelRequest) -> Result<Option<RuleTest>, ReplyError> {
@@ -143,23 +143,29 @@ fn search(entry: &Entry, request: ModelRequest) -> Result<Search, ReplyError> {
     Ok(Search::new(Arc::clone(rules), request))
 }
 
-fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<FilledReply, ReplyError>> {
+fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<Answer, ReplyError>> {
     search.advance(slice).map(|found| match found {
-        Ok(found) => Ok(choose_reply(search, found.as_ref()).1),
+        Ok(found) => Ok(answer(search, found.as_ref())),
         Err(SearchTimeout) => Err(ReplyError::TimedOut),
     })
 }
 
-/// Streams the reply as one delta, or none if it is empty, and the end.
-fn into_stream(reply: FilledReply) -> ModelStream {
-    let finish_reason = reply.finish_reason();
-    let delta = (!reply.text.is_empty()).then_some(ModelChunk::Text(reply.text));
+/// Streams a reply as one delta, or none if it is empty, or a call; and the end.
+fn into_stream(answer: Answer) -> ModelStream {
+    let (chunk, finish_reason) = match answer {
+        Answer::Reply(reply) => {
+            let finish_reason = reply.finish_reason();
+            let delta = (!reply.text.is_empty()).then_some(ModelChunk::Text(reply.text));
+            (delta, finish_reason)
+        }
+        Answer::Call(call) => (Some(ModelChunk::ToolCall(call)), FinishReason::Stop),
+    };
     let end = ModelChunk::End {
         finish_reason,
         usage: None,
         state: None,
     };
-    stream::iter(delta.into_iter().chain([end]).map(Ok)).boxed()
+    stream::iter(chunk.into_iter().chain([end]).map(Ok)).boxed()
 }
 
 fn unavailable(error: PoolError) -> ReplyError {

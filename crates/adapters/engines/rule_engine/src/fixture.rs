@@ -25,6 +25,7 @@ pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
         keywords: None,
         reply: Some(reply.to_owned()),
         replies: None,
+        call: None,
         capability: None,
         priority: None,
         unknown: UnknownMembers::default(),

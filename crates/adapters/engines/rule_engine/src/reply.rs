@@ -1,30 +1,61 @@
 //! The choice of the reply: a matching rule, the fallback, or small talk.
 
-use domain::RuleReplySource;
+use domain::{RuleCall, RuleReplySource};
+use ports::RequestedCall;
 
 use crate::{
+    call,
     pattern::Captures,
     search::{Match, Search},
     small_talk,
-    template::{FilledReply, Template, Values},
+    template::{FilledReply, Values},
 };
 
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Reply(FilledReply),
+    /// The call of the matching rule, which replies once it has the result.
+    Call(RequestedCall),
+}
+
+/// Returns the answer for a finished search.
+pub(crate) fn answer(search: &Search, found: Option<&Match>) -> Answer {
+    let request = &search.request;
+    let result = match found.and_then(|found| find_call(search, found)) {
+        None => String::new(),
+        Some(call) => match call::result_of(&call, request) {
+            None => return Answer::Call(call::requested(call, request)),
+            Some(result) => result,
+        },
+    };
+    Answer::Reply(choose_reply(search, found, &result).1)
+}
+
+/// Returns the tool call of the matching rule, if it has one.
+pub(crate) fn find_call(search: &Search, found: &Match) -> Option<RuleCall> {
+    let call = search.rules.call(found.index)?;
+    Some(call.fill(&values(search, &found.captures, "")))
+}
+
 /// Returns the reply for a finished search, and its source. If no rule matches, an agent with rules
-/// uses its `fallbackReply` first; one without rules uses small talk first.
+/// uses its `fallbackReply` first; one without rules uses small talk first. `result` is that of the
+/// call of the matching rule.
 pub(crate) fn choose_reply(
     search: &Search,
     found: Option<&Match>,
+    result: &str,
 ) -> (RuleReplySource, FilledReply) {
     let rules = &search.rules;
     if let Some(found) = found
         && let Some(template) = rules.reply(found.index, search.request.turn_number)
     {
-        let reply = fill(template, search, &found.captures);
+        let reply = template.fill(&values(search, &found.captures, result));
         return (RuleReplySource::Rule, reply);
     }
     let fallback = || {
         let template = rules.fallback()?;
-        let reply = fill(template, search, &Captures::new());
+        let reply = template.fill(&values(search, &Captures::new(), ""));
         Some((RuleReplySource::FallbackReply, reply))
     };
     let small_talk = || {
@@ -42,12 +73,13 @@ pub(crate) fn choose_reply(
     })
 }
 
-fn fill(template: &Template, search: &Search, captures: &Captures) -> FilledReply {
+fn values<'a>(search: &'a Search, captures: &'a Captures, result: &'a str) -> Values<'a> {
     let request = &search.request;
-    template.fill(&Values {
+    Values {
         agent: &request.agent,
         message: &request.message,
         user_id: request.user_id.as_deref(),
         captures,
-    })
+        result,
+    }
 }

@@ -4,13 +4,16 @@ use domain::{Rule, RuleOutcome, RuleResult, RuleTest};
 
 use crate::{
     compiled_rules::Mismatch,
-    reply::choose_reply,
+    reply::{choose_reply, find_call},
     search::{Match, Search},
 };
 
+/// The result of a call that is not made, in a reply.
+const NO_RESULT: &str = "{{result}}";
+
 /// Returns the reply for a search that recorded its mismatches, and the result of every rule.
 pub(crate) fn report(search: &Search, found: Option<&Match>) -> RuleTest {
-    let (source, reply) = choose_reply(search, found);
+    let (source, reply) = choose_reply(search, found, NO_RESULT);
     let rules = search.request.agent.config.rules.as_deref();
     let mut results: Vec<RuleResult> = (0..)
         .zip(rules.unwrap_or_default())
@@ -33,6 +36,7 @@ pub(crate) fn report(search: &Search, found: Option<&Match>) -> RuleTest {
     RuleTest {
         finish_reason: reply.finish_reason(),
         reply: reply.text,
+        call: found.and_then(|found| find_call(search, found)),
         source,
         matched_rule: found.map(|found| search.rules.index_in_agent(found.index)),
         rules: results,

@@ -28,9 +28,18 @@ enum Value {
     Message,
     UserId,
     Capture(usize),
+    Result,
 }
 
-/// The captures that a reply may use.
+/// The placeholders that a text may contain, besides those that all may.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placeholders<'a> {
+    pub(crate) captures: KnownCaptures<'a>,
+    /// True in replies beside a call.
+    pub(crate) has_result: bool,
+}
+
+/// The captures that a text may contain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KnownCaptures<'a> {
     /// None: the rule has keywords, or the reply is the fallback.
@@ -48,6 +57,8 @@ pub(crate) struct Values<'a> {
     pub(crate) message: &'a str,
     pub(crate) user_id: Option<&'a str>,
     pub(crate) captures: &'a Captures,
+    /// The result of the rule's call, if it has one.
+    pub(crate) result: &'a str,
 }
 
 /// A filled reply.
@@ -70,13 +81,10 @@ enum Part<'a> {
 
 impl Template {
     /// Parses placeholders `{{…}}`. An unclosed one is text.
-    pub(crate) fn parse(
-        source: &str,
-        captures: KnownCaptures<'_>,
-    ) -> Result<Self, UnknownPlaceholder> {
+    pub(crate) fn parse(source: &str, known: Placeholders<'_>) -> Result<Self, UnknownPlaceholder> {
         let piece = |part| match part {
             Part::Text(text) => Ok(Piece::Text(text.into())),
-            Part::Placeholder(name) => Value::from_name(name, captures)
+            Part::Placeholder(name) => Value::from_name(name, known)
                 .map(Piece::Value)
                 .ok_or(UnknownPlaceholder),
         };
@@ -117,15 +125,16 @@ pub(crate) fn contains_capture(source: &str) -> bool {
 }
 
 impl Value {
-    fn from_name(name: &str, captures: KnownCaptures<'_>) -> Option<Self> {
+    fn from_name(name: &str, known: Placeholders<'_>) -> Option<Self> {
         Some(match name {
             "agent.name" => Self::AgentName,
             "agent.personality" => Self::AgentPersonality,
             "message" => Self::Message,
             "user.id" => Self::UserId,
+            "result" => return known.has_result.then_some(Self::Result),
             _ => {
                 let group = name.strip_prefix("capture.")?;
-                Self::Capture(match captures {
+                Self::Capture(match known.captures {
                     KnownCaptures::None => return None,
                     KnownCaptures::Of(pattern) => pattern.group(group)?,
                     KnownCaptures::Any => 0,
@@ -140,6 +149,7 @@ impl Value {
             Self::AgentPersonality => &values.agent.personality,
             Self::Message => values.message,
             Self::UserId => values.user_id.unwrap_or_default(),
+            Self::Result => values.result,
             Self::Capture(group) => {
                 let range = values.captures.get(group).cloned().flatten();
                 range.map_or("", |range| &values.message[range])

@@ -16,7 +16,7 @@ use crate::toolbox::function_names;
 /// The time limit of a call, unless the agent or the tool has its own.
 const MAX_CALL_TIME: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of the arguments.
-const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
+const MAX_ARGUMENT_BYTES: usize = domain::sizes::ARGUMENT_BYTES;
 
 /// The reason that a call was not executed or failed, in words for the model.
 struct Failure {

@@ -84,6 +84,7 @@ fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> 
         "LimitOverrides",
         "LlmSettings",
         "Rule",
+        "RuleCall",
         "ToolEntry",
     ] {
         component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());

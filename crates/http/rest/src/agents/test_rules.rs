@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use application::agents::RuleTestCommand;
-use domain::{ProblemCode, Rule, RuleTest};
+use domain::{ProblemCode, Rule, RuleTest, ToolEntry};
 use kit::{
     auth::{AgentsWrite, Authorized},
     problem::ApiError,
@@ -36,6 +36,10 @@ pub struct RuleTestRequest {
     #[serde(default)]
     #[schema(max_items = 64, nullable = false, value_type = Option<Vec<domain::agent::Capability>>)]
     capabilities: Option<Vec<String>>,
+    /// The tools that rules can call. Default: those of the agent.
+    #[serde(default)]
+    #[schema(max_items = 64, nullable = false)]
+    tools: Option<Vec<ToolEntry>>,
     /// The text of the message.
     #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
     message: String,
@@ -67,6 +71,7 @@ impl RuleTestRequest {
             rules: self.rules,
             fallback_reply: self.fallback_reply,
             capabilities: self.capabilities,
+            tools: self.tools,
             message: self.message,
             user_id: self.user_id,
             turn_number: self.turn_number,
@@ -76,10 +81,10 @@ impl RuleTestRequest {
 
 /// Test rules: read the reply of the rule engine to a message, and the result of each rule.
 ///
-/// The members `rules`, `fallbackReply` and `capabilities` replace those of the agent, to test
-/// changes before they are saved. Nothing is stored, and no other engine is called. Rules are tried
-/// in the order of their priority; `later` marks those that were not tried because another one
-/// matched.
+/// The members `rules`, `fallbackReply`, `capabilities` and `tools` replace those of the agent, to
+/// test changes before they are saved. Nothing is stored, and no tool and no other engine is called:
+/// `call` shows the call that the matching rule makes. Rules are tried in the order of their
+/// priority; `later` marks those that were not tried because another one matched.
 #[utoipa::path(
     post, path = "/api/rules/test", operation_id = "test_rules", tag = "Agents",
     request_body(content = RuleTestRequest, example = json!({

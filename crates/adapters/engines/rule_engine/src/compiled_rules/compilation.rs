@@ -11,14 +11,15 @@ use parking_lot::Mutex;
 
 use super::{CompiledRule, CompiledRules, MAX_SPARE_MEMORY, Matcher};
 use crate::{
+    call::{self, CallTemplate},
     keywords::Keyword,
     pattern::Pattern,
-    template::{KnownCaptures, Template, contains_capture},
+    template::{KnownCaptures, Placeholders, Template, contains_capture},
 };
 
 const UNKNOWN_PLACEHOLDER: &str = "contains an unknown placeholder; use {{agent.name}}, \
-    {{agent.personality}}, {{message}}, {{user.id}}, and with a pattern {{capture.…}} with the \
-    number or name of one of its groups";
+    {{agent.personality}}, {{message}}, {{user.id}}, with a pattern {{capture.…}} with the number or \
+    name of one of its groups, and in replies beside a call {{result}}";
 const UNKNOWN_PLACEHOLDER_WITHOUT_RULE: &str = "contains an unknown placeholder; use \
     {{agent.name}}, {{agent.personality}}, {{message}} and {{user.id}}";
 
@@ -113,22 +114,26 @@ impl CompiledRule {
             Some(Matcher::Pattern(pattern)) => KnownCaptures::Of(pattern),
             Some(Matcher::Keywords(_)) => KnownCaptures::None,
         };
-        let mut replies = Vec::with_capacity(rule.answers().len());
-        for (index, source) in rule.answers().iter().enumerate() {
-            match Template::parse(source, captures) {
-                Ok(template) => replies.push(template),
-                Err(_unknown) => {
-                    let pointer = reply_pointer(rule, index);
-                    let code = FaultCode::UnknownValue;
-                    faults.push(InputFault::new(pointer, code, UNKNOWN_PLACEHOLDER));
-                }
-            }
-        }
+        let mut unknown = Vec::new();
+        let replies = compile_replies(rule, captures, &mut unknown);
+        let known = Placeholders {
+            captures,
+            has_result: false,
+        };
+        let call = rule.call.as_ref();
+        let call = call.map(|call| CallTemplate::parse(call, known, &mut unknown).into());
+        let unknown = unknown.into_iter();
+        faults.extend(
+            unknown.map(|pointer| {
+                InputFault::new(pointer, FaultCode::UnknownValue, UNKNOWN_PLACEHOLDER)
+            }),
+        );
         match matcher {
             Some(matcher) if faults.is_empty() => Ok(Self {
                 index,
                 matcher,
-                replies: replies.into_boxed_slice(),
+                replies,
+                call,
             }),
             _ => Err(faults),
         }
@@ -142,14 +147,19 @@ impl CompiledRule {
             Matcher::Keywords(keywords) => keywords.iter().map(Keyword::bytes).sum(),
         };
         let replies = self.replies.iter();
-        size_of::<Self>() + matcher + replies.map(Template::bytes).sum::<usize>()
+        let call = self.call.as_ref().map_or(0, |call| call.bytes());
+        size_of::<Self>() + matcher + replies.map(Template::bytes).sum::<usize>() + call
     }
 }
 
 impl Matcher {
     fn compile(rule: &Rule, faults: &mut Vec<InputFault>) -> Option<Self> {
         if let Some(source) = &rule.pattern {
-            let keeps_captures = rule.answers().iter().any(|text| contains_capture(text));
+            let keeps_captures = rule.answers().iter().any(|text| contains_capture(text))
+                || rule
+                    .call
+                    .as_ref()
+                    .is_some_and(|it| call::any_text(it, &contains_capture));
             let compiled = Pattern::compile(source, keeps_captures);
             return compiled
                 .map_err(|reason| {
@@ -186,9 +196,37 @@ fn is_active(rule: &Rule, agent: &Agent) -> bool {
     })
 }
 
+/// Compiles the replies of a rule. Adds the pointers of those with unknown placeholders to `unknown`.
+fn compile_replies(
+    rule: &Rule,
+    captures: KnownCaptures<'_>,
+    unknown: &mut Vec<String>,
+) -> Box<[Template]> {
+    let known = Placeholders {
+        captures,
+        has_result: rule.call.is_some(),
+    };
+    let compile = |(index, source): (usize, &String)| {
+        let template = Template::parse(source, known);
+        if template.is_err() {
+            unknown.push(reply_pointer(rule, index));
+        }
+        template.ok()
+    };
+    rule.answers()
+        .iter()
+        .enumerate()
+        .filter_map(compile)
+        .collect()
+}
+
 fn compile_fallback(agent: &Agent, faults: &mut Vec<InputFault>) -> Option<Template> {
     let source = agent.config.fallback_reply.as_deref()?;
-    let template = Template::parse(source, KnownCaptures::None);
+    let known = Placeholders {
+        captures: KnownCaptures::None,
+        has_result: false,
+    };
+    let template = Template::parse(source, known);
     if template.is_err() {
         let detail = UNKNOWN_PLACEHOLDER_WITHOUT_RULE;
         let code = FaultCode::UnknownValue;

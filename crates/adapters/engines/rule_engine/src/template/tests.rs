@@ -7,14 +7,24 @@ use rstest::rstest;
 use super::*;
 use crate::{fixture::agent, pattern::PatternMemory};
 
+/// What a text without a call may contain.
+fn known(captures: KnownCaptures<'_>) -> Placeholders<'_> {
+    Placeholders {
+        captures,
+        has_result: false,
+    }
+}
+
 fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &str) -> FilledReply {
     let values = Values {
         agent: &agent(),
         message,
         user_id: Some("u-1"),
         captures: found,
+        result: "",
     };
-    Template::parse(source, captures).unwrap().fill(&values)
+    let template = Template::parse(source, known(captures));
+    template.unwrap().fill(&values)
 }
 
 #[rstest]
@@ -39,21 +49,24 @@ fn each_placeholder_is_filled_once(#[case] source: &str, #[case] expected: &str)
 #[case("{{capture.}}")]
 #[case("fine {{message}} then {{ nothing }}")]
 fn unknown_placeholders_are_rejected(#[case] source: &str) {
-    let error = Template::parse(source, KnownCaptures::None).unwrap_err();
+    let error = Template::parse(source, known(KnownCaptures::None)).unwrap_err();
     assert_eq!(error, UnknownPlaceholder);
 }
 
 #[test]
 fn only_groups_of_the_pattern_are_known() {
     let pattern = Pattern::compile(r"call me (?P<name>[a-z]+)( please)?", true).unwrap();
-    let known = KnownCaptures::Of(&pattern);
+    let captures = KnownCaptures::Of(&pattern);
     for unknown in [
         "{{capture.3}}",
         "{{capture.nam}}",
         "{{capture.+1}}",
         "{{capture.}}",
     ] {
-        assert!(Template::parse(unknown, known).is_err(), "{unknown}");
+        assert!(
+            Template::parse(unknown, known(captures)).is_err(),
+            "{unknown}"
+        );
     }
     let message = "Call me Bob!";
     let (mut memory, slice) = (PatternMemory::default(), TimeSlice::new(Duration::MAX));
@@ -62,7 +75,7 @@ fn only_groups_of_the_pattern_are_known() {
     };
     let source = "{{capture.name}}/{{capture.1}}/{{capture.2}}/{{capture.0}}";
     assert_eq!(
-        fill(source, known, &found, message).text,
+        fill(source, captures, &found, message).text,
         "Bob/Bob//Call me Bob"
     );
 }
@@ -84,12 +97,13 @@ fn a_reply_that_is_too_long_is_cut_between_characters() {
 proptest! {
     #[test]
     fn any_text_is_parsed_and_kept(source in "[{}a-z. é]{0,40}") {
-        if let Ok(template) = Template::parse(&source, KnownCaptures::Any) {
+        if let Ok(template) = Template::parse(&source, known(KnownCaptures::Any)) {
             let values = Values {
                 agent: &agent(),
                 message: "m",
                 user_id: None,
                 captures: &vec![],
+                result: "",
             };
             let reply = template.fill(&values);
             if !source.contains("{{") {

@@ -41,6 +41,7 @@ pub(crate) fn keyword_rule(keywords: &[&str], reply: &str) -> Rule {
         keywords: Some(keywords.iter().map(ToString::to_string).collect()),
         reply: Some(reply.to_owned()),
         replies: None,
+        call: None,
         capability: None,
         priority: None,
         unknown: UnknownMembers::default(),

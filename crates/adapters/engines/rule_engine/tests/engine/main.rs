@@ -1,5 +1,6 @@
 //! Tests of the engine through its port.
 
+mod calls;
 mod fixture;
 mod prepare;
 mod replies;

@@ -6,6 +6,7 @@ use domain::{Agent, FaultCode, InputFault, Rule};
 use ports::{PrepareError, ReplyEngine as _};
 use rstest::rstest;
 use rule_engine::RuleReplyEngine;
+use serde_json::json;
 
 use crate::fixture::{agent, agent_with, keyword_rule, pattern_rule, tenant};
 
@@ -59,6 +60,35 @@ async fn all_faults_are_reported_at_once_with_pointers() {
     );
     assert_eq!(faults[0].detail, "unclosed group");
     assert!(faults.iter().all(|fault| !fault.detail.contains('\n')));
+}
+
+#[tokio::test]
+async fn unknown_placeholders_of_calls_are_reported_with_pointers() {
+    let call = |arguments| {
+        let call = json!({"tool": "time", "arguments": arguments});
+        serde_json::from_value(call).ok()
+    };
+    let faults = prepare_faults(agent_with([
+        Rule {
+            call: call(json!({"a": "{{capture.1}}", "b/c": [1, {"d": "{{capture.2}}"}]})),
+            ..pattern_rule("(a)", "{{result}} {{capture.1}}")
+        },
+        Rule {
+            call: call(json!({"zone": "{{result}}"})),
+            ..keyword_rule(&["a"], "{{results}}")
+        },
+        pattern_rule("a", "{{result}}"),
+    ]));
+    let faults = faults.await;
+    let places: Vec<_> = faults.iter().map(|fault| &*fault.pointer).collect();
+    let expected = [
+        "/config/rules/0/call/arguments/b~1c/1/d",
+        "/config/rules/1/reply",
+        "/config/rules/1/call/arguments/zone",
+        "/config/rules/2/reply",
+    ];
+    assert_eq!(places, expected);
+    assert!(faults.iter().all(|it| it.code == FaultCode::UnknownValue));
 }
 
 #[rstest]
