@@ -335,10 +335,10 @@ export interface paths {
         get?: never; put?: never;
         /**
          * Test rules: read the reply of the rule engine to a message, and the result of each rule.
-         * @description The members `rules`, `fallbackReply` and `capabilities` replace those of the agent, to test
-         *     changes before they are saved. Nothing is stored, and no other engine is called. Rules are tried
-         *     in the order of their priority; `later` marks those that were not tried because another one
-         *     matched.
+         * @description The members `rules`, `fallbackReply`, `capabilities` and `tools` replace those of the agent, to
+         *     test changes before they are saved. Nothing is stored, and no tool and no other engine is called:
+         *     `call` shows the call that the matching rule makes. Rules are tried in the order of their
+         *     priority; `later` marks those that were not tried because another one matched.
          */
         post: operations["test_rules"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
@@ -2086,8 +2086,13 @@ export interface components {
          * @enum {string}
          */
         Role: "user" | "agent";
-        /** @description One rule: it matches by `pattern` or by `keywords`, and replies with `reply` or `replies`. */
+        /**
+         * @description One rule: it matches by `pattern` or by `keywords`, and replies with `reply` or `replies`, if
+         *     necessary after the `call` of a tool.
+         */
         Rule: {
+            /** @description The tool that is called before the reply. */
+            call?: components["schemas"]["RuleCall"];
             /** @description The rule applies only if the agent has this capability. */
             capability?: string;
             /** @description Words that must all occur, in any order, ignoring case. Exclusive with `pattern`. */
@@ -2111,10 +2116,31 @@ export interface components {
             replies?: components["schemas"]["ReplyText"][];
             /**
              * @description The reply. Exclusive with `replies`. Placeholders: `{{agent.name}}`,
-             *     `{{agent.personality}}`, `{{message}}`, `{{user.id}}`, `{{capture.1}}`, `{{capture.name}}`.
+             *     `{{agent.personality}}`, `{{message}}`, `{{user.id}}`, `{{capture.1}}`, `{{capture.name}}`, and
+             *     beside a `call` `{{result}}`.
              */
             reply?: string;
         } & ((unknown | unknown) & (unknown | unknown));
+        /**
+         * @description A call of a tool. The turn then runs like one with a model that calls the tool: the call has the
+         *     tool's time limit and visibility, and is stored. In the reply, `{{result}}` is its result, or why
+         *     there is none.
+         */
+        RuleCall: {
+            /**
+             * @description The arguments, at most 64 KiB of JSON, nested at most 32 levels deep. Texts in them may contain
+             *     the placeholders of replies, except `{{result}}`. Default: none.
+             */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description A tool that the agent has by its `tools` or its capabilities: a built-in one, or
+             *     `<server>/<tool>`.
+             * @example calculator
+             */
+            tool: string;
+        };
         /**
          * @description The outcome of a rule.
          * @enum {string}
@@ -2140,11 +2166,13 @@ export interface components {
         };
         /** @description The reply of the rule engine to a test message, and the result of every rule. */
         RuleTest: {
+            /** @description The call that the rule makes before it replies, if any. The test makes none. */
+            call?: components["schemas"]["RuleCall"];
             /** @description The reason why the reply ended: `stop`, or `length` if it was cut. */
             finishReason: components["schemas"]["FinishReason"];
             /** @description The index in `rules` of the rule that replied; null if no rule matched. */
             matchedRule?: number | null;
-            /** @description The reply. */
+            /** @description The reply. If the rule calls a tool, `{{result}}` stands for the result. */
             reply: string;
             /** @description One result for each rule, in their order. */
             rules: components["schemas"]["RuleResult"][];
@@ -2163,6 +2191,8 @@ export interface components {
             message: string;
             /** @description The rules to test. Default: those of the agent. */
             rules?: components["schemas"]["Rule"][];
+            /** @description The tools that rules can call. Default: those of the agent. */
+            tools?: components["schemas"]["ToolEntry"][];
             /**
              * Format: int64
              * @description The number of the turn in its conversation, from 0, which selects one of several `replies`.
