@@ -90,6 +90,26 @@ it("tries the rules before they are saved", async () => {
   await see(page, "By small talk.");
 });
 
+it("lets a rule call a tool, and shows the call before the rule is saved", async () => {
+  const rules = [{ pattern: "what is (.*)[?]", reply: "It is {{result}}." }];
+  const agent = await app.service.newAgent({ engine: "rules", rules, tools: [{ name: "calculator" }] });
+  const page = await app.open(`/agents/${agent}`);
+  await page.locator(".rule summary").first().click();
+  await page.getByRole("button", { name: "Call a tool before the reply" }).click();
+  await page.getByLabel("Tool that is called before the reply").fill("calculator");
+  await page.getByLabel("Arguments").fill('{"expression": ');
+  await page.getByLabel("Try a message").fill("What is 17 * 24?");
+  await page.getByRole("button", { name: "rules › 1 › call › arguments" }).waitFor();
+  await page.getByLabel("Arguments").fill('{"expression": "{{capture.1}}"}');
+  await see(page, 'Calls calculator with {"expression":"17 * 24"}, then replies:');
+  await see(page, "It is {{result}}.");
+  await inspect(page, "rule-call", "Arguments");
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
+  const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body.config.rules[0].call;
+  expect(await stored()).toEqual({ tool: "calculator", arguments: { expression: "{{capture.1}}" } });
+});
+
 it("leaves out the system message for models that accept none, and copies the id", async () => {
   const agent = await app.service.newAgent();
   const page = await app.open(`/agents/${agent}`);

@@ -6,6 +6,7 @@ import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { type Rule, ruleName } from "./rule.js";
+import { RuleCall } from "./rule-call.js";
 
 const Matching = ({ pointer }: { pointer: string }) => {
   const { value, set } = useField(pointer);
@@ -117,6 +118,7 @@ export const RuleCard = ({ index, rule, isOpen, isLast, onToggle, onMove, onDele
             </IconButton>
           </div>
           <Matching pointer={pointer} />
+          <RuleCall pointer={pointer} />
           <Answers pointer={pointer} />
           <div className="columns">
             <TextField pointer={`${pointer}/name`} label="Name" placeholder="For your own use" />

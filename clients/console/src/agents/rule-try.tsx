@@ -67,9 +67,9 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
   const { service } = useSession();
   const { document } = useForm();
   const [message, setMessage] = useState("");
-  const { rules = [], fallbackReply, capabilities = [] } = document as { [member: string]: Json };
+  const { rules = [], fallbackReply, capabilities = [], tools = [] } = document as { [member: string]: Json };
   const body = useDebounced(
-    JSON.stringify({ message, rules, capabilities, ...(fallbackReply ? { fallbackReply } : {}), ...(agentId ? { agentId } : {}) }),
+    JSON.stringify({ message, rules, capabilities, tools, ...(fallbackReply ? { fallbackReply } : {}), ...(agentId ? { agentId } : {}) }),
   );
   const test = useQuery({
     queryKey: ["rule-test", body],
@@ -98,6 +98,11 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
         {result === undefined && failure === null && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
         {result !== undefined && (
           <>
+            {result.call !== undefined && (
+              <p className="muted small">
+                Calls <code>{result.call.tool}</code> with <code>{JSON.stringify(result.call.arguments)}</code>, then replies:
+              </p>
+            )}
             <Reply text={result.reply} toolCalls={[]} />
             <p className="muted small">By {SOURCES[result.source]}.</p>
           </>
