@@ -84,17 +84,24 @@ async fn asked(engine: &RuleReplyEngine, request: &ModelRequest) -> RequestedCal
 
 /// Adds a call of `shop/refund` with its result as a step.
 fn add_step(request: &mut ModelRequest, call_id: &str, arguments: &str, result: &Value) {
+    let text = |member: &str| result.get(member).and_then(Value::as_str).map(str::to_owned);
+    let (data, error) = (text("data"), text("error"));
+    let status = result["status"].as_str().unwrap_or("ok");
+    let text = data.or(error).expect("a result");
+    let end = domain::ToolEnd::new(status, text, std::time::Duration::ZERO);
     let call = ToolStep {
         call_id: call_id.to_owned(),
         name: "shop/refund".to_owned(),
         function: "shop_refund".to_owned(),
         arguments: arguments.to_owned(),
-        status: "ok".to_owned(),
-        result: result.to_string(),
+        at: 0,
+        visibility: None,
+        repetition: domain::Repetition::Acts,
+        timeout_ms: None,
+        end: Some(end),
     };
     request.steps.push(Arc::new(ModelStep {
-        text: String::new(),
-        state: None,
+        response: domain::ModelResponse::default(),
         calls: vec![call],
     }));
 }
