@@ -37,6 +37,7 @@ pub mod agent_deletion;
 pub mod agent_listing;
 pub mod agent_name_listing;
 pub mod agent_repository;
+pub mod agent_versions;
 pub mod begin_turn;
 pub mod begin_turn_rejections;
 pub mod cancel_turn;

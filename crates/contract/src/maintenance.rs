@@ -180,9 +180,9 @@ pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &S
             ended_before: fixture::at(30).max(now + Duration::from_secs(1)),
         };
         // A conversation that is marked, and its agent; 3 completed turns and 1 other; 7 messages;
-        // the conversation; the agent; the entry; 4 tokens, the assertion and the ticket.
+        // the conversation; the agent and its version; the entry; 4 tokens, the assertion and the ticket.
         let touched = purge_all(storage, limit, outdated).await;
-        assert_eq!(touched, 2 + 4 + 7 + 1 + 1 + 1 + 6, "in chunks of {limit}");
+        assert_eq!(touched, 2 + 4 + 7 + 1 + 2 + 1 + 6, "in chunks of {limit}");
         assert_eq!(lookup::record(storage, &entry).await, None);
         let revoked = storage.tokens.is_revoked(fixture::token(0)).await;
         assert!(!revoked.success(), "in chunks of {limit}");

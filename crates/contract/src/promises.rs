@@ -38,6 +38,12 @@ macro_rules! storage_promises {
                 an_update_of_another_agent_version_is_stale,
                 a_deleted_agent_cannot_be_updated,
             }
+            agent_versions {
+                every_version_of_an_agent_is_found,
+                versions_of_a_large_agent_are_found,
+                versions_of_a_group_keep_their_own_values,
+                versions_of_other_tenants_and_deleted_agents_are_not_found,
+            }
             agent_listing {
                 agents_are_listed_newest_first,
                 has_more_is_exact_for_agents,

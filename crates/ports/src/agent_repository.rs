@@ -54,6 +54,16 @@ pub trait AgentRepository: Send + Sync {
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError>;
 
+    /// Finds a version of an agent, current or earlier. MUST return `None` for a version that was not
+    /// kept, which only a build from before kept versions writes, and for an agent that is deleted or
+    /// belongs to another tenant. MUST find the current version. A version never changes.
+    async fn find_version(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+        version: i64,
+    ) -> Result<Option<Arc<Agent>>, RepositoryError>;
+
     /// Lists agents. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one agent if
     /// any is left, and MUST NOT read agents that do not fit. The cost MUST NOT depend on the
     /// number of agents. An agent that exists during the whole listing MUST appear exactly once

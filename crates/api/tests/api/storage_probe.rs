@@ -250,6 +250,7 @@ macro_rules! probed {
 
 probed! { Agents of AgentRepository as "agents" {
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
+    fn find_version(tenant: &TenantId, id: AgentId, version: i64) -> Option<Arc<Agent>>;
     fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
 } }
 

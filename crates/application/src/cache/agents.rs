@@ -59,6 +59,15 @@ impl AgentRepository for CachedAgents {
         Ok(found)
     }
 
+    async fn find_version(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+        version: i64,
+    ) -> Result<Option<Arc<Agent>>, RepositoryError> {
+        self.inner.find_version(tenant, id, version).await
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,

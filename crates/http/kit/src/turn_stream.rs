@@ -128,9 +128,9 @@ impl<E: TurnEncoder> EncodedTurn<E> {
         }
         self.interrupted = self.interruption(&event);
         if self.interrupted.is_none() {
-        self.has_ended |= event.is_last();
-        self.encoder.add(event, &mut self.output).await;
-    }
+            self.has_ended |= event.is_last();
+            self.encoder.add(event, &mut self.output).await;
+        }
     }
 
     /// Returns why the turn cannot be converted beyond an event.

@@ -9,7 +9,7 @@ use ports::{
 use super::{MAX_GROUPED_BYTES, in_doubt};
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
-/// Stores a new agent. Writes `agent.created` with a snapshot of the agent, and the idempotency
+/// Stores a new agent and keeps its version. Writes `agent.created` with a snapshot of the agent, and the idempotency
 /// entry; writes nothing if the entry's key was used before. `Conflict` if the id exists.
 #[derive(Debug, Clone)]
 pub struct CreateAgent {
@@ -77,6 +77,7 @@ impl Command for CreateAgent {
         planner.rows.agents.push(AgentRow {
             tenant: tenant.clone(),
             agent: agent.clone(),
+            actor: stamp.actor.clone(),
             sort_seq: created,
         });
         planner.push_record(tenant, idempotency.clone(), None);

@@ -6,7 +6,7 @@ use ports::{Facts, FactsQuery, RepositoryError, write_store::AgentUpdate};
 use super::{MAX_GROUPED_BYTES, check_version, in_doubt};
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
-/// Replaces an agent with its next version. Writes `agent.updated` with the new snapshot. `Stale`
+/// Replaces an agent with its next version, and keeps both. Writes `agent.updated` with the new snapshot. `Stale`
 /// unless the stored version is `agent.version - 1`; `None` if the agent does not exist.
 #[derive(Debug, Clone)]
 pub struct UpdateAgent {
@@ -57,6 +57,7 @@ impl Command for UpdateAgent {
         planner.rows.agent_updates.push(AgentUpdate {
             tenant: tenant.clone(),
             agent: agent.clone(),
+            actor: stamp.actor.clone(),
         });
         Ok(Planned::Applied(Some(Committed::at(updated))))
     }

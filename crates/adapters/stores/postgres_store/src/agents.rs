@@ -2,7 +2,7 @@
 
 use relational::{agent_columns, page_budget, repositories::AgentSql};
 
-use crate::PostgresStore;
+use crate::{PostgresStore, fragments::version_content};
 
 /// A page of agents joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
@@ -35,6 +35,18 @@ impl AgentSql for PostgresStore {
         " from tenants t left join agents a \
          on a.tenant_id = t.id and a.id = $2 and num_nonnulls(a.deleted_at) = 0 \
          where t.id = $1"
+    );
+
+    /// `offset 0` makes the planner look up the version by its whole key, as in `join_reply`.
+    const FIND_VERSION: &'static str = concat!(
+        "select a.id, $3::bigint as version, coalesce(v.agent, ",
+        version_content!(),
+        ") as agent, a.created_at, coalesce(v.created_at, a.updated_at) as updated_at \
+         from agents a left join lateral (select * from agent_versions v \
+            where v.tenant_id = a.tenant_id and v.agent_id = a.id and v.version = $3 offset 0) v \
+            on true \
+         where a.tenant_id = $1 and a.id = $2 and num_nonnulls(a.deleted_at) = 0 \
+            and (a.version = $3 or num_nonnulls(v.version) = 1)"
     );
 
     const LIST_ALL: &'static str = list!(

@@ -47,3 +47,12 @@ macro_rules! unnest {
     };
 }
 pub(crate) use unnest;
+
+/// The content of the current version of agent `a`, as in `agent_versions`.
+macro_rules! version_content {
+    () => {
+        "jsonb_build_object('name', a.name, 'personality', a.personality, \
+         'capabilities', a.capabilities, 'config', a.config)"
+    };
+}
+pub(crate) use version_content;

@@ -2,7 +2,7 @@
 
 use relational::{agent_columns, page_budget, repositories::AgentSql};
 
-use crate::SqliteStore;
+use crate::{SqliteStore, fragments::version_content};
 
 /// A page of agents joined to the tenant's head, so that both come from the same snapshot. The
 /// content of agents that do not fit into the page is not read.
@@ -35,6 +35,16 @@ impl AgentSql for SqliteStore {
         " from tenants t left join agents a \
          on a.tenant_id = t.id and a.id = ?2 and a.deleted_at is null \
          where t.id = ?1"
+    );
+
+    const FIND_VERSION: &'static str = concat!(
+        "select a.id, ?3 as version, coalesce(v.agent, ",
+        version_content!(),
+        ") as agent, a.created_at, coalesce(v.created_at, a.updated_at) as updated_at \
+         from agents a left join agent_versions v \
+            on v.tenant_id = a.tenant_id and v.agent_id = a.id and v.version = ?3 \
+         where a.tenant_id = ?1 and a.id = ?2 and a.deleted_at is null \
+            and (a.version = ?3 or v.version is not null)"
     );
 
     const LIST_ALL: &'static str = list!(

@@ -28,3 +28,12 @@ macro_rules! join_reply {
     };
 }
 pub(crate) use join_reply;
+
+/// The content of the current version of agent `a`, as in `agent_versions`.
+macro_rules! version_content {
+    () => {
+        "json_object('name', a.name, 'personality', a.personality, \
+         'capabilities', json(a.capabilities), 'config', json(a.config))"
+    };
+}
+pub(crate) use version_content;

@@ -225,3 +225,47 @@ async fn turns_and_messages_of_the_sixth_version_keep_their_order() {
     let found = database.conversations.find(&tenant, id).await.unwrap();
     assert_eq!(found.value.unwrap().item.message_count, 3);
 }
+
+/// Changes the agent as the thirteenth version does.
+const RENAME_AGENT: &str = "update agents set name = 'Grace', version = 2";
+const REMOVE_AGENT: &str = "delete from agents";
+const COUNT_VERSIONS: &str = "select count(*) from agent_versions";
+
+#[tokio::test]
+async fn versions_of_agents_are_kept_while_the_thirteenth_version_continues_to_write() {
+    let folder = TempDir::new().unwrap();
+    let mut before = of_version(&folder, 13).await;
+    store_as_sixth_version(&mut before, "Hi").await;
+
+    let database = database::migrated(&database::url(&folder)).await;
+    let (tenant, id) = (fixture::tenant(), fixture::agent_id(1));
+    let mut expected = Vec::new();
+    let found = database.agents.find(&tenant, id).await.unwrap().value;
+    expected.extend(found);
+    sqlx::query(RENAME_AGENT)
+        .execute(&mut before)
+        .await
+        .unwrap();
+    let found = database.agents.find(&tenant, id).await.unwrap().value;
+    expected.extend(found);
+    let next = fixture::renamed(&expected[1], "Edith");
+    let updated = database
+        .agents
+        .update(&tenant, &next, &fixture::stamp(40))
+        .await;
+    updated.unwrap().unwrap();
+    expected.push(next.into());
+    for (version, expected) in (1..).zip(expected) {
+        let found = database.agents.find_version(&tenant, id, version).await;
+        assert_eq!(found.unwrap(), Some(expected), "{version}");
+    }
+    sqlx::query(REMOVE_AGENT)
+        .execute(&mut before)
+        .await
+        .unwrap();
+    let left: i64 = sqlx::query_scalar(COUNT_VERSIONS)
+        .fetch_one(&mut before)
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
+}

@@ -75,6 +75,7 @@ fn an_update_of_the_next_version_is_logged_once() {
     assert_eq!(outcome, Some(committed(11, 11)));
     assert_eq!(events(&rows), [(11, "agent.updated")]);
     assert_eq!(rows.agent_updates[0].agent.version, 2);
+    assert_eq!(rows.agent_updates[0].actor, fixture::stamp(9).actor);
 
     let (rows, outcome) = carried_out(&update_conversation(2), &facts());
     let (at, stored) = outcome.unwrap();

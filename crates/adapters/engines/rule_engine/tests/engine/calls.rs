@@ -84,7 +84,12 @@ async fn asked(engine: &RuleReplyEngine, request: &ModelRequest) -> RequestedCal
 
 /// Adds a call of `shop/refund` with its result as a step.
 fn add_step(request: &mut ModelRequest, call_id: &str, arguments: &str, result: &Value) {
-    let text = |member: &str| result.get(member).and_then(Value::as_str).map(str::to_owned);
+    let text = |member: &str| {
+        result
+            .get(member)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
     let (data, error) = (text("data"), text("error"));
     let status = result["status"].as_str().unwrap_or("ok");
     let text = data.or(error).expect("a result");

@@ -17,8 +17,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    DELETE_AGENTS, DELETE_CLAIMS, DELETED_CONVERSATIONS, ENDED, MARK_AGENTS, MARK_CONVERSATIONS,
-    NOW, PING, REMOVALS,
+    DELETE_AGENT_VERSIONS, DELETE_AGENTS, DELETE_CLAIMS, DELETED_CONVERSATIONS, ENDED, MARK_AGENTS,
+    MARK_CONVERSATIONS, NOW, PING, REMOVALS,
 };
 
 /// Maintenance of PostgreSQL.
@@ -67,7 +67,9 @@ impl Maintenance for StoreMaintenance {
                     left -= remove(connection, MARK_CONVERSATIONS, left, None).await?;
                     left -= remove(connection, MARK_AGENTS, left, None).await?;
                     left -= remove_conversations(connection, left, deleted).await?;
-                    left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
+                    for statement in [DELETE_AGENT_VERSIONS, DELETE_AGENTS] {
+                        left -= remove(connection, statement, left, Some(deleted)).await?;
+                    }
                     left -= remove(connection, DELETE_CLAIMS, left, Some(idempotency)).await?;
                     for statement in ENDED {
                         left -= remove(connection, statement, left, Some(ended)).await?;

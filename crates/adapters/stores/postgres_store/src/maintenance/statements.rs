@@ -102,6 +102,20 @@ relational::statements! {
             returning 1) \
         select count(*) from gone";
 
+    pub(super) const DELETE_AGENT_VERSIONS: &str = "\
+        with chosen as materialized ( \
+            select a.tenant_id, a.id from agents a \
+            where a.deleted_at < $2 and a.conversations_marked \
+            order by a.deleted_at limit $1 for update skip locked), \
+        doomed as materialized ( \
+            select v.tenant_id, v.agent_id, v.version from chosen c cross join lateral ( \
+                select * from agent_versions v where v.tenant_id = c.tenant_id and v.agent_id = c.id \
+                limit $1) v \
+            limit $1) \
+        delete from agent_versions v using doomed d \
+        where v.tenant_id = d.tenant_id and v.agent_id = d.agent_id and v.version = d.version";
+    /// An agent is removed after its versions: each runs only when the one before has nothing left to
+    /// remove.
     pub(super) const DELETE_AGENTS: &str = "\
         with chosen as materialized ( \
             select a.tenant_id, a.id from agents a \

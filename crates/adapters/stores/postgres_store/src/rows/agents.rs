@@ -1,12 +1,13 @@
-//! Rows of `agents` and `agent_capabilities`.
+//! Rows of `agents`, `agent_capabilities` and `agent_versions`.
 
-use domain::{Agent, TenantId, text::search_key};
+use domain::{Agent, PrincipalId, TenantId, text::search_key};
 use ports::write_store::{AgentDeletion, AgentRow, AgentUpdate};
+use relational::stored::VersionContent;
 use sqlx::types::Json;
 
 use crate::{
     cte_batch::{CteBatch, Parameters},
-    fragments::unnest,
+    fragments::{unnest, version_content},
 };
 
 relational::statements! {
@@ -31,6 +32,13 @@ relational::statements! {
         where true"
     );
 
+
+    const INSERT_VERSIONS: &str = concat!(
+        "insert into agent_versions (tenant_id, agent_id, version, created_at, actor, agent) \
+        select * from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz, 5 text, 6 jsonb),
+        " as n where true"
+    );
     const UPDATE: &str = concat!(
         "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
             capabilities = n.capabilities, config = n.config, version = n.version, \
@@ -65,6 +73,23 @@ relational::statements! {
             where p.tenant_id = n.tenant and p.agent_id = n.agent))"
     );
 
+
+    /// Keeps the next versions, and those that they replace unless these are kept.
+    const KEEP_VERSIONS: &str = concat!(
+        "insert into agent_versions (tenant_id, agent_id, version, created_at, actor, agent) \
+        select n.tenant, n.agent, v.* \
+        from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz, 5 text, 6 jsonb),
+        " as n (tenant, agent, version, at, actor, content) \
+        cross join lateral (select n.version, n.at, n.actor, n.content \
+            union all \
+            select a.version, a.updated_at, null, ",
+        version_content!(),
+        " from agents a where a.tenant_id = n.tenant and a.id = n.agent \
+                and (select k.version from agent_versions k where k.tenant_id = a.tenant_id \
+                    and k.agent_id = a.id and k.version = a.version) is null) v \
+        where true"
+    );
     const DELETE: &str = concat!(
         "update agents set deleted_at = n.at from ",
         unnest!(1 text, 2 uuid, 3 timestamptz),
@@ -81,7 +106,7 @@ relational::statements! {
 /// An agent and its tenant.
 type OwnedAgent<'r> = (&'r TenantId, &'r Agent);
 
-/// Inserts new agents and their capabilities.
+/// Inserts new agents, their capabilities and their first versions.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
     let agents: Vec<OwnedAgent<'_>> = rows.iter().map(|row| (&row.tenant, &row.agent)).collect();
     batch.add(INSERT, rows, |insert, rows| {
@@ -96,14 +121,24 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
     batch.add(INSERT_CAPABILITIES, &capable, |insert, rows| {
         bind_capabilities(insert, &agents).column(rows, |row| row.sort_seq.0)
     });
+    let versions: Vec<_> = rows
+        .iter()
+        .map(|row| (&row.tenant, &row.agent, &row.actor))
+        .collect();
+    batch.add(INSERT_VERSIONS, &versions, bind_versions);
 }
 
-/// Updates agents and their capabilities.
+/// Updates agents and their capabilities, and keeps their versions.
 pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
     let agents: Vec<OwnedAgent<'_>> = rows.iter().map(|row| (&row.tenant, &row.agent)).collect();
     batch.add(UPDATE, &agents, bind_agents);
     batch.add(DELETE_LOST_CAPABILITIES, &agents, bind_capabilities);
     batch.add(INSERT_NEW_CAPABILITIES, &agents, bind_capabilities);
+    let versions: Vec<_> = rows
+        .iter()
+        .map(|row| (&row.tenant, &row.agent, &row.actor))
+        .collect();
+    batch.add(KEEP_VERSIONS, &versions, bind_versions);
 }
 
 /// Marks agents as deleted, and removes their capabilities.
@@ -137,4 +172,17 @@ fn bind_capabilities(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Param
         .column(agents, |(tenant, _)| tenant.as_str())
         .column(agents, |(_, agent)| agent.id.uuid())
         .column(agents, |(_, agent)| Json(&agent.capabilities))
+}
+
+fn bind_versions(
+    parameters: Parameters,
+    versions: &[(&TenantId, &Agent, &PrincipalId)],
+) -> Parameters {
+    parameters
+        .column(versions, |(tenant, ..)| tenant.as_str())
+        .column(versions, |(_, agent, _)| agent.id.uuid())
+        .column(versions, |(_, agent, _)| agent.version)
+        .column(versions, |(_, agent, _)| agent.updated_at.date_time())
+        .column(versions, |(.., actor)| actor.as_str())
+        .column(versions, |(_, agent, _)| Json(VersionContent::of(agent)))
 }

@@ -12,15 +12,21 @@ use crate::{
     Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
-    stored::StoredAgent,
+    stored::{StoredAgent, StoredAgentVersion},
     text_range::name_range,
 };
 
-/// The statements on agents. The first parameter is the tenant, whose head each of them returns.
-pub trait AgentSql: Store<Row: ReadAs<StoredAgent> + ReadAs<ListedRow<StoredAgent>>> {
+/// The statements on agents. The first parameter is the tenant, whose head all of them return but the
+/// one on versions.
+pub trait AgentSql:
+    Store<Row: ReadAs<StoredAgent> + ReadAs<StoredAgentVersion> + ReadAs<ListedRow<StoredAgent>>>
+{
     statements! {
         /// Agent 2.
         const FIND: &'static str;
+
+    /// Version 3 of agent 2, kept or current.
+    const FIND_VERSION: &'static str;
 
         /// At most 2 agents before the position and id 3 and 4, newest first.
         const LIST_ALL: &'static str;
@@ -47,6 +53,18 @@ impl<S: AgentSql> AgentRepository for Repositories<S> {
         let found = self.0.fetch_optional(S::FIND, parameters).await?;
         let convert = |row: StoredAgent| Ok(Arc::new(row.into()));
         read::as_of_one("agents", found.as_ref(), convert)
+    }
+
+    async fn find_version(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+        version: i64,
+    ) -> Result<Option<Arc<Agent>>, RepositoryError> {
+        let parameters = parameters![tenant, id, version];
+        let found = self.0.fetch_optional(S::FIND_VERSION, parameters).await?;
+        let convert = |row: StoredAgentVersion| Ok(Arc::new(row.into()));
+        read::one("agent_versions", found, convert)
     }
 
     async fn list(

@@ -1,6 +1,7 @@
 //! An agent as it is stored.
 
 use domain::{Agent, AgentConfig, AgentId, UnknownMembers};
+use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -36,6 +37,63 @@ impl From<StoredAgent> for Agent {
             personality: row.personality,
             capabilities: row.capabilities.0,
             config: row.config.0,
+            version: row.version,
+            created_at: row.created_at.0,
+            updated_at: row.updated_at.0,
+            unknown: UnknownMembers::default(),
+        }
+    }
+}
+
+/// The content of a version of an agent, as JSON.
+#[derive(Debug, Serialize)]
+pub struct VersionContent<'a> {
+    name: &'a str,
+    personality: &'a str,
+    capabilities: &'a [String],
+    config: &'a AgentConfig,
+}
+
+impl<'a> VersionContent<'a> {
+    /// Returns the content of an agent.
+    pub fn of(agent: &'a Agent) -> Self {
+        Self {
+            name: &agent.name,
+            personality: &agent.personality,
+            capabilities: &agent.capabilities,
+            config: &agent.config,
+        }
+    }
+}
+
+/// A [`VersionContent`] that is read.
+#[derive(Deserialize)]
+struct StoredContent {
+    name: String,
+    personality: String,
+    capabilities: Vec<String>,
+    config: AgentConfig,
+}
+
+/// A version of an agent as it is stored, with the time of the agent's creation.
+#[derive(sqlx::FromRow)]
+pub struct StoredAgentVersion {
+    id: Uuid,
+    version: i64,
+    agent: Json<StoredContent>,
+    created_at: StoredTime,
+    updated_at: StoredTime,
+}
+
+impl From<StoredAgentVersion> for Agent {
+    fn from(row: StoredAgentVersion) -> Self {
+        let Json(content) = row.agent;
+        Self {
+            id: AgentId::new(row.id),
+            name: content.name,
+            personality: content.personality,
+            capabilities: content.capabilities,
+            config: content.config,
             version: row.version,
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,

@@ -14,7 +14,7 @@ mod signing_key;
 mod tenant;
 mod turn;
 
-pub use agent::StoredAgent;
+pub use agent::{StoredAgent, StoredAgentVersion, VersionContent};
 pub use conversation::{StoredContext, StoredConversation};
 pub use credential::StoredCredential;
 pub(crate) use event::{EMPTY_LOG, events_with_bounds};

@@ -82,8 +82,13 @@ relational::statements! {
         deleted_conversations!(),
         "delete from conversations where (tenant_id, id) in ( \
             select tenant_id, id from doomed limit ?1)"
-    );
 
+    );
+    pub(super) const DELETE_AGENT_VERSIONS: &str = "\
+        delete from agent_versions where rowid in ( \
+            select v.rowid from ( \
+                select tenant_id, id from agents where deleted_at < ?2 limit ?3) a \
+            cross join agent_versions v on v.tenant_id = a.tenant_id and v.agent_id = a.id limit ?1)";
     pub(super) const DELETE_AGENTS: &str = "\
         delete from agents where rowid in ( \
             select rowid from agents where deleted_at < ?2 limit ?1)";
@@ -115,12 +120,14 @@ pub(super) const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];
 
 /// The statements that remove deleted entities, in this order. Each runs only when the one before
 /// has nothing left to remove: a conversation is removed after its messages and turns, an agent
-/// after all of its conversations (which are marked with its time, or were deleted before it).
-pub(super) const REMOVALS: [&str; 5] = [
+/// after all of its conversations (which are marked with its time, or were deleted before it) and
+/// its versions.
+pub(super) const REMOVALS: [&str; 6] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
     DELETE_CONVERSATIONS,
+    DELETE_AGENT_VERSIONS,
     DELETE_AGENTS,
 ];
 

@@ -1,12 +1,14 @@
-//! Rows of `agents` and `agent_capabilities`.
+//! Rows of `agents`, `agent_capabilities` and `agent_versions`.
 
-use domain::{Agent, AgentId, TenantId, text::search_key};
+use domain::{Agent, AgentId, PrincipalId, TenantId, text::search_key};
 use ports::{
     RepositoryError,
     write_store::{AgentDeletion, AgentRow, AgentUpdate},
 };
+use relational::stored::VersionContent;
 
 use super::change::{Changes, Parameter};
+use crate::fragments::version_content;
 
 relational::statements! {
     const INSERT: &str = "\
@@ -24,6 +26,20 @@ relational::statements! {
             version = ?, updated_at = ? \
         where tenant_id = ? and id = ?";
 
+    const INSERT_VERSION: &str = "\
+        insert into agent_versions (tenant_id, agent_id, version, created_at, actor, agent) \
+        values (?, ?, ?, ?, ?, ?)";
+
+    /// Keeps the current version, unless it is kept.
+    const KEEP_REPLACED: &str = concat!(
+        "insert into agent_versions (tenant_id, agent_id, version, created_at, agent) \
+        select a.tenant_id, a.id, a.version, a.updated_at, ",
+        version_content!(),
+        " from agents a where a.tenant_id = ? and a.id = ? \
+            and not exists (select 1 from agent_versions k \
+                where k.tenant_id = a.tenant_id and k.agent_id = a.id and k.version = a.version)"
+    );
+
     const DELETE_CAPABILITIES: &str = "\
         delete from agent_capabilities indexed by agent_capabilities_by_agent \
         where tenant_id = ? and agent_id = ?";
@@ -31,7 +47,7 @@ relational::statements! {
     const DELETE: &str = "update agents set deleted_at = ? where tenant_id = ? and id = ?";
 }
 
-/// Inserts a new agent and its capabilities.
+/// Inserts a new agent, its capabilities and its first version.
 pub(super) fn insert<'r>(
     changes: &mut Changes<'r>,
     row: &'r AgentRow,
@@ -54,15 +70,16 @@ pub(super) fn insert<'r>(
         ],
     );
     insert_capabilities(changes, &row.tenant, agent);
-    Ok(())
+    insert_version(changes, &row.tenant, agent, &row.actor)
 }
 
-/// Updates an agent and its capabilities.
+/// Updates an agent and its capabilities, and keeps its version.
 pub(super) fn update<'r>(
     changes: &mut Changes<'r>,
     row: &'r AgentUpdate,
 ) -> Result<(), RepositoryError> {
     let agent = &row.agent;
+    changes.add(KEEP_REPLACED, key(&row.tenant, agent.id));
     changes.add(
         UPDATE,
         [
@@ -79,7 +96,7 @@ pub(super) fn update<'r>(
     );
     changes.add(DELETE_CAPABILITIES, key(&row.tenant, agent.id));
     insert_capabilities(changes, &row.tenant, agent);
-    Ok(())
+    insert_version(changes, &row.tenant, agent, &row.actor)
 }
 
 /// Marks an agent as deleted, and removes its capabilities.
@@ -96,6 +113,26 @@ fn insert_capabilities<'r>(changes: &mut Changes<'r>, tenant: &'r TenantId, agen
     if !agent.capabilities.is_empty() {
         changes.add(INSERT_CAPABILITIES, key(tenant, agent.id));
     }
+}
+
+fn insert_version<'r>(
+    changes: &mut Changes<'r>,
+    tenant: &'r TenantId,
+    agent: &Agent,
+    actor: &'r PrincipalId,
+) -> Result<(), RepositoryError> {
+    changes.add(
+        INSERT_VERSION,
+        [
+            tenant.as_str().into(),
+            agent.id.into(),
+            agent.version.into(),
+            agent.updated_at.into(),
+            actor.as_str().into(),
+            Parameter::json(&VersionContent::of(agent))?,
+        ],
+    );
+    Ok(())
 }
 
 fn key(tenant: &TenantId, agent: AgentId) -> [Parameter<'_>; 2] {

@@ -24,6 +24,7 @@ fn text(from: usize, text: &str) -> TurnEvent {
         from,
         to: from + text.len(),
         text: text.to_owned(),
+        attempt: None,
     })
 }
 
