@@ -19,6 +19,7 @@ mod chain;
 mod engine_breakers;
 mod journal;
 mod partial_reply;
+mod request_log;
 
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, reply_at_once, run_engine_chain};

@@ -1,6 +1,6 @@
 //! `FinishTurn`: ending a running turn.
 
-use domain::{EventType, FinishReason, Message, Problem, Role, Turn, TurnStatus, Usage};
+use domain::{EventType, FinishReason, Message, Problem, RequestUsage, Role, Turn, TurnStatus};
 use writes::{BeginTurn, FinishOutcome, FinishTurn, Reply, TurnEnding};
 
 use crate::{
@@ -31,10 +31,8 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
     let reply = Reply {
         degraded: true,
         finish_reason: FinishReason::ContentFilter,
-        usage: Some(Usage {
-            input_tokens: 1,
-            output_tokens: 0,
-        }),
+        usage: RequestUsage::sum(&fixture::requests(12)),
+        requests: fixture::requests(12),
         tool_calls: vec![fixture::tool_call()],
         ..fixture::reply(7)
     };
@@ -101,10 +99,12 @@ pub async fn a_turn_is_failed_with_its_problem(storage: &Store) {
     let ending = TurnEnding::Failed {
         problem: problem.clone(),
         tool_calls: calls.clone(),
+        requests: fixture::requests(12),
     };
     setup::finish_turn(storage, fixture::finish(&begin, ending)).await;
     let expected = Turn {
         status: TurnStatus::Failed,
+        usage: RequestUsage::sum(&fixture::requests(12)),
         tool_calls: calls,
         error: Some(problem),
         finished_at: Some(fixture::at(17)),

@@ -104,6 +104,7 @@ pub mod turn_group_values;
 pub mod turn_listing;
 pub mod turn_queue;
 pub mod unconfirmed_writes;
+pub mod usage;
 pub mod write_conditions;
 pub mod write_groups;
 

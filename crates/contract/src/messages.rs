@@ -65,6 +65,7 @@ pub async fn messages_are_stored_with_every_member(storage: &Store) {
     turn.reply.usage = Some(domain::Usage {
         input_tokens: 12,
         output_tokens: 3_000_000_000,
+        ..domain::Usage::default()
     });
     setup::record_turn(storage, turn.clone()).await;
     let user = Message {

@@ -42,6 +42,7 @@ fn reply(number: u32) -> Reply {
         usage: Some(Usage {
             input_tokens: i64::from(number),
             output_tokens: i64::from(100 + number),
+            ..Usage::default()
         }),
         tool_calls: vec![ToolCall {
             id: format!("call-{number}"),

@@ -59,6 +59,7 @@ pub mod turn;
 pub mod turn_event;
 pub mod turn_step;
 pub mod unknown_members;
+pub mod usage;
 pub mod web_address;
 
 pub use agent::{Agent, AgentDraft};
@@ -101,9 +102,10 @@ pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
 pub use tool_entry::ToolEntry;
 pub use tool_visibility::{Audience, ToolVisibility};
-pub use turn::{FinishReason, Turn, TurnStatus, Usage};
+pub use turn::{FinishReason, Turn, TurnStatus};
 pub use turn_event::{TurnEvent, TurnFailed, TurnPlace};
 pub use turn_step::{
     ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
 };
 pub use unknown_members::UnknownMembers;
+pub use usage::{RequestUsage, Usage};

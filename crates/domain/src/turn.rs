@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    AgentId, Audience, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId,
+    AgentId, Audience, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId, Usage,
     config::Metadata,
     open_enum::{TextVisitor, open_enum},
     tool_visibility::show_calls,
@@ -84,17 +84,6 @@ open_enum! {
     }
 }
 
-/// The token counts of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub input_tokens: i64,
-    /// Tokens of the reply.
-    pub output_tokens: i64,
-}
-
 /// One user message and the work of replying to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -126,7 +115,7 @@ pub struct Turn {
     pub degraded: bool,
     /// The reason why the reply ended.
     pub finish_reason: Option<FinishReason>,
-    /// The token counts, if the engine provides them.
+    /// The sum of the token counts of all requests that reported them, however the turn ended.
     pub usage: Option<Usage>,
     /// The tool calls in order, however the turn ended, as far as they are shown. While the turn runs, the calls up to now,
     /// if it runs in the process that responds.

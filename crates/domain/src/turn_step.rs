@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ToolCall, ToolVisibility, UnknownMembers, json::replace_nul, sizes::TOOL_RESULT_BYTES,
-    tool_call::KeptCallData,
+    RequestUsage, ToolCall, ToolVisibility, UnknownMembers, json::replace_nul,
+    sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
 };
 
 /// One entry of a journal. What it contains at its start holds to its end, whatever is configured
@@ -68,6 +68,9 @@ pub struct ModelResponse {
     /// engine and the model that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
+    /// The requests to models since the step before, with that of this response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestUsage>,
 }
 
 /// A continuation of a turn by another process.
@@ -281,6 +284,17 @@ pub fn tool_calls(journal: &[TurnStep]) -> Vec<ToolCall> {
         _ => None,
     });
     calls.map(|call| call.as_ended(&mut kept)).collect()
+}
+
+/// Returns the requests to models in a journal.
+pub fn requests(journal: &[TurnStep]) -> Vec<RequestUsage> {
+    let responses = journal.iter().filter_map(|step| match step {
+        TurnStep::Model(response) => Some(response),
+        _ => None,
+    });
+    responses
+        .flat_map(|response| response.requests.iter().cloned())
+        .collect()
 }
 
 /// Returns the number of times that a turn was resumed.

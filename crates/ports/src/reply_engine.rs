@@ -159,6 +159,15 @@ impl ReplyError {
         !matches!(self, Self::Rejected(_) | Self::InvalidReply(_))
     }
 
+    /// Returns `true` if the engine was not called, or has refused the request before any response, so
+    /// that nobody bills it.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::RateLimited { .. } | Self::Overloaded | Self::Rejected(_)
+        )
+    }
+
     /// Returns `true` for an unusable reply that the agent's own configuration may have caused.
     pub fn is_unusable_reply(&self) -> bool {
         matches!(self, Self::InvalidReply(cause) if cause.is::<UnusableReply>())
@@ -193,6 +202,11 @@ pub trait ReplyEngine: Send + Sync {
     /// agent. It is called before an agent is stored, whichever engine the agent names.
     async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), PrepareError> {
         Ok(())
+    }
+
+    /// Returns the model that a request for this agent reaches, if the engine knows it.
+    fn model(&self, _agent: &Agent) -> Option<String> {
+        None
     }
 
     /// Returns the models that an agent can choose from, or `None` if the engine does not know

@@ -65,6 +65,7 @@ async fn deltas_become_one_reply() {
         let usage = Usage {
             input_tokens: 3,
             output_tokens: 2,
+            ..Usage::default()
         };
         call.end_with(FinishReason::Length, Some(usage));
     });

@@ -96,6 +96,7 @@ mod tool_identity;
 mod tool_metrics;
 mod turns;
 mod unstored_turn_ends;
+mod usage;
 mod user_coverage;
 mod user_issuer;
 mod user_tokens;

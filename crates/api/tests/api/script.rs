@@ -260,6 +260,19 @@ impl EngineCall {
         self.send_all(vec![tool_call(name, arguments); times]).await;
     }
 
+    /// Calls a tool and ends the response with these token counts. The next request of the turn is a
+    /// call of its own.
+    pub(crate) fn use_tool_with(self, name: &str, usage: Usage) {
+        let (taken, _) = oneshot::channel();
+        let chunks = vec![
+            tool_call(name, &json!({})),
+            end(FinishReason::Stop, Some(usage)),
+        ];
+        self.steps
+            .send((Ok(chunks), taken))
+            .expect("a receiver exists");
+    }
+
     async fn send(&self, chunk: ModelChunk) {
         self.send_all(vec![chunk]).await;
     }

@@ -42,17 +42,15 @@ pub(super) struct TurnFinisher<'a> {
 }
 
 impl TurnFinisher<'_> {
-    /// Stores that the turn failed, with the tool calls that it made.
+    /// Stores that the turn failed, with the tool calls and the requests to models that it made.
     pub(super) async fn fail(&self, problem: Problem) -> FinishedTurn {
-        let tool_calls = self
-            .ownership
-            .live
-            .progress()
-            .reply
-            .tool_calls(OpenCallStatus::Cut);
-        let ending = TurnEnding::Failed {
-            problem: problem.clone(),
-            tool_calls,
+        let ending = {
+            let progress = self.ownership.live.progress();
+            TurnEnding::Failed {
+                problem: problem.clone(),
+                tool_calls: progress.reply.tool_calls(OpenCallStatus::Cut),
+                requests: progress.reply.requests.to_models(),
+            }
         };
         let stored = self.store(ending, self.context.ports.clock.now()).await;
         self.finished(stored, |_| TurnOutcome::Failed(problem))

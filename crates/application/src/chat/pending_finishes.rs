@@ -99,6 +99,7 @@ mod tests {
         let failed = TurnEnding::Failed {
             problem: Problem::new(ProblemCode::EngineFailed),
             tool_calls: tool_calls.clone(),
+            requests: Vec::new(),
         };
         assert!((2_000..3_000).contains(&bytes_of(&failed)));
         let completed = TurnEnding::Completed(Reply {

@@ -6,7 +6,7 @@ mod large_integers;
 use std::{mem, pin::pin, sync::Arc, time::Duration};
 
 use call::{CheckedCall, make_call};
-use domain::{FinishReason, ModelResponse, ModelStep, ToolEnd, TurnStep, Usage};
+use domain::{FinishReason, ModelResponse, ModelStep, RequestUsage, ToolEnd, TurnStep};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use ports::{ModelRequest, ReplyError, ToolContext};
 use tokio::time::{Instant, timeout_at};
@@ -33,7 +33,7 @@ pub(super) async fn run_agent_loop(
     request: ModelRequest,
     sink: &impl ReplySink,
     journal: Option<&Journal<'_>>,
-) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+) -> Result<FinishReason, ReplyError> {
     let max_rounds = request.agent.config.tool_rounds();
     let calls_before = sink.with_reply(|reply| reply.call_count());
     let mut agent_loop = AgentLoop {
@@ -46,7 +46,6 @@ pub(super) async fn run_agent_loop(
         request,
         sink,
         journal,
-        usage: None,
     };
     let mut permit = Some(permit);
     agent_loop.finish_open_calls().await?;
@@ -61,10 +60,9 @@ pub(super) async fn run_agent_loop(
         };
         agent_loop.request.may_call = may_call;
         let request = agent_loop.request.clone();
-        let mut response = attempt(candidate, permit, request, sink).await?;
-        agent_loop.add_usage(response.usage.take());
+        let response = attempt(candidate, permit, request, sink).await?;
         if !response.wants_tools() {
-            return Ok((response.finish_reason, agent_loop.usage));
+            return Ok(response.finish_reason);
         }
         if !may_call {
             break;
@@ -90,7 +88,6 @@ struct AgentLoop<'a, S> {
     sink: &'a S,
     /// `None` if nothing of the turn is stored.
     journal: Option<&'a Journal<'a>>,
-    usage: Option<Usage>,
     calls_left: usize,
 }
 
@@ -121,17 +118,6 @@ fn take_unrecorded(calls: &mut [ReportedCall]) -> Vec<TurnStep> {
 type Ends<'a> = FuturesUnordered<BoxFuture<'a, (usize, ToolEnd)>>;
 
 impl<S: ReplySink> AgentLoop<'_, S> {
-    /// Adds to the token usage of the turn.
-    fn add_usage(&mut self, usage: Option<Usage>) {
-        if let Some(more) = usage {
-            let before = self.usage.unwrap_or_default();
-            self.usage = Some(Usage {
-                input_tokens: before.input_tokens.saturating_add(more.input_tokens),
-                output_tokens: before.output_tokens.saturating_add(more.output_tokens),
-            });
-        }
-    }
-
     /// Makes the tool calls of a response, after they are recorded.
     async fn call_tools(&mut self, response: Response) -> Result<(), ReplyError> {
         let at = self.sink.with_reply(|reply| reply.text.len());
@@ -152,6 +138,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             engine: self.candidate.name.clone(),
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
             state: response.state,
+            requests: self.unrecorded_requests(),
         };
         if let Some(journal) = self.journal {
             let model = TurnStep::Model(response.clone());
@@ -176,6 +163,15 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             });
         }
         self.finish_calls(reported, response).await
+    }
+
+    /// Returns the requests to models that no step contains.
+    fn unrecorded_requests(&self) -> Vec<RequestUsage> {
+        let steps = self.request.steps.iter();
+        let recorded: usize = steps.map(|step| step.response.requests.len()).sum();
+        let mut requests = self.sink.with_reply(|reply| reply.requests.to_models());
+        requests.drain(..recorded.min(requests.len()));
+        requests
     }
 
     /// Ends the calls that ran when another process died: it makes those again for which that is

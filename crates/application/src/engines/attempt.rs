@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage, tool_call::json_bytes};
+use domain::{FinishReason, LlmSettings, Problem, ProblemCode, tool_call::json_bytes};
 use futures::StreamExt;
 use ports::{ModelChunk, ModelRequest, ReplyEngine, ReplyError, RequestedCall, UnusableReply};
 use serde_json::Value;
@@ -24,7 +24,6 @@ const MAX_STATE_BYTES: usize = 256 * 1024;
 pub(super) struct Response {
     pub(super) calls: Vec<RequestedCall>,
     pub(super) finish_reason: FinishReason,
-    pub(super) usage: Option<Usage>,
     pub(super) state: Option<Value>,
 }
 
@@ -44,8 +43,8 @@ pub(super) struct FailedAttempt {
     pub(super) was_cut: bool,
 }
 
-/// Sends one request to an engine within the agent's time-out, and reports the outcome to the
-/// circuit breaker.
+/// Sends one request to an engine within the agent's time-out, notes it in the reply, and reports the
+/// outcome to the circuit breaker.
 pub(super) async fn attempt(
     candidate: &Candidate,
     mut permit: AttemptPermit,
@@ -53,12 +52,17 @@ pub(super) async fn attempt(
     sink: &impl ReplySink,
 ) -> Result<Response, ReplyError> {
     let (time, started) = (request.agent.config.timeout(), Instant::now());
+    sink.with_reply(|reply| reply.requests.begin(candidate, &request.agent));
     let collecting = collect(&candidate.engine, &mut permit, request, sink);
     let (result, was_cut) = match tokio::time::timeout(time, collecting).await {
         Ok(result) => (result, false),
         Err(_) => (Err(ReplyError::TimedOut), true),
     };
     let result = result.map_err(|error| FailedAttempt { error, was_cut });
+    let is_refused = |failed: &FailedAttempt| failed.error.is_refusal();
+    if !permit.has_begun() && result.as_ref().is_err_and(is_refused) {
+        sink.with_reply(|reply| reply.requests.withdraw());
+    }
     report(permit, time, &result);
     record(candidate, started.elapsed(), &result);
     result.map_err(|failed| failed.error)
@@ -95,10 +99,10 @@ async fn collect(
                 usage,
                 state,
             } => {
+                sink.with_reply(|reply| reply.requests.report(usage));
                 let response = Response {
                     calls,
                     finish_reason,
-                    usage,
                     state,
                 };
                 check(engine, &response, sink)?;

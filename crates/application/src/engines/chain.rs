@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     ConversationId, CredentialSource, FinishReason, MessageId, PrincipalId, Problem, ProblemCode,
-    Usage,
 };
 use parking_lot::Mutex;
 use ports::{ModelRequest, ReplyError};
@@ -108,7 +107,7 @@ pub(crate) async fn run_engine_chain(
         let late = |_elapsed| Err(ReplyError::TimedOut);
         let replied = timeout(MAX_REPLY_TIME, replying).await;
         match replied.unwrap_or_else(late) {
-            Ok(end) => return Ok(complete(message_id, candidate, end, sink)),
+            Ok(finish_reason) => return Ok(complete(message_id, candidate, finish_reason, sink)),
             Err(error) => {
                 log_failure(candidate, request, sink.origin(), &error);
                 failure = Some(engine_problem(&error));
@@ -134,8 +133,8 @@ pub(crate) async fn reply_at_once(
     match attempt(candidate, permit, request.clone(), sink).await {
         Ok(response) if response.wants_tools() => Ok(None),
         Ok(response) => {
-            let end = (response.finish_reason, response.usage);
-            Ok(Some(complete(message_id, candidate, end, sink)))
+            let finish_reason = response.finish_reason;
+            Ok(Some(complete(message_id, candidate, finish_reason, sink)))
         }
         Err(error) => {
             log_failure(candidate, request, sink.origin(), &error);
@@ -147,7 +146,7 @@ pub(crate) async fn reply_at_once(
 fn complete(
     message_id: MessageId,
     candidate: &Candidate,
-    (finish_reason, usage): (FinishReason, Option<Usage>),
+    finish_reason: FinishReason,
     sink: &impl ReplySink,
 ) -> Reply {
     // The text is copied, because a cancellation before the reply is stored still needs it.
@@ -157,7 +156,8 @@ fn complete(
         engine: candidate.name.clone(),
         degraded: candidate.is_fallback,
         finish_reason,
-        usage,
+        usage: reply.requests.usage(),
+        requests: reply.requests.to_models(),
         tool_calls: reply.tool_calls(OpenCallStatus::Cut),
     })
 }

@@ -3,10 +3,13 @@
 use std::time::Instant;
 
 use domain::{
-    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, UnknownMembers, tool_call::KeptCallData,
-    turn_step::resumptions,
+    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, UnknownMembers,
+    tool_call::KeptCallData,
+    turn_step::{requests, resumptions},
 };
 use ports::ReplyPart;
+
+use super::request_log::RequestLog;
 
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
@@ -26,6 +29,8 @@ pub struct PartialReply {
     pub text: String,
     /// The tool events, in order.
     pub tools: Vec<ToolEvent>,
+    /// The requests to engines, in order; empty if another node sends them.
+    pub(crate) requests: RequestLog,
     /// The tool calls, in order.
     calls: Vec<CallEntry>,
     /// The start of the text of the current request to a model.
@@ -296,7 +301,10 @@ impl PartialReply {
     /// Returns the reply of a turn that is resumed, as far as its journal has it. The text after the last
     /// tool calls is written anew.
     pub(crate) fn resumed(journal: &[TurnStep]) -> Self {
-        let mut reply = Self::of_resumption(resumptions(journal));
+        let mut reply = Self {
+            requests: RequestLog::resumed(requests(journal)),
+            ..Self::of_resumption(resumptions(journal))
+        };
         for step in journal {
             // What was recorded once fits again.
             match step {

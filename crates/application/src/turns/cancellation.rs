@@ -132,15 +132,17 @@ impl Cancellation {
     }
 }
 
-/// Returns the partial reply of the engine as a reply to store; `None` if it is empty.
+/// Returns the partial reply of the engine as a reply to store; `None` if there is nothing of it.
 fn partial_reply(message_id: MessageId, partial: PartialReply) -> Option<Reply> {
-    (!partial.is_empty()).then(|| Reply {
+    let requests = partial.requests.to_models();
+    (!partial.is_empty() || !requests.is_empty()).then(|| Reply {
         message_id,
         tool_calls: partial.tool_calls(OpenCallStatus::Cut),
         content: partial.text,
         engine: partial.engine,
         degraded: partial.degraded,
         finish_reason: FinishReason::Cancelled,
-        usage: None,
+        usage: partial.requests.usage(),
+        requests,
     })
 }

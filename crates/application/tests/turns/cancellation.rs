@@ -222,7 +222,8 @@ async fn a_conversation_that_is_deleted_meanwhile_has_no_open_turns_to_cancel() 
         store.proceed.notify_one();
         deleted
     };
-    let (cancelled, deleted) = in_time(async { tokio::join!(cancelling, deleting) }).await;
+    let (cancelled, deleted) =
+        in_time(Box::pin(async { tokio::join!(cancelling, deleting) })).await;
     assert!(matches!(deleted, DeleteOutcome::Deleted(_)), "{deleted:?}");
     assert!(cancelled.is_ok(), "{cancelled:?}");
     let again = process.turns.cancel_open(&caller, conversation).await;

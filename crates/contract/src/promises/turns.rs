@@ -52,6 +52,10 @@ macro_rules! turn_promises {
                 a_turn_cannot_end_twice,
                 a_removed_node_can_end_its_turn,
             }
+            usage {
+                turns_that_end_together_have_their_own_usage,
+                a_request_to_a_model_is_written_once,
+            }
             released_keys {
                 a_retryable_failure_releases_the_key,
                 a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversation,

@@ -5,6 +5,7 @@ mod conversation;
 mod credential;
 mod message;
 mod turn;
+mod usage;
 
 use domain::{
     AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq, TenantId,
@@ -20,6 +21,7 @@ pub use self::{
     credential::{Revocation, StateChange},
     message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
     turn::{KeyName, StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart},
+    usage::UsageRow,
 };
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
@@ -58,6 +60,8 @@ pub struct Rows {
     pub steps: Vec<StepRow>,
     /// Entries whose calls have ended, unless their end is stored already.
     pub step_ends: Vec<StepRow>,
+    /// Requests to models.
+    pub usage: Vec<UsageRow>,
     /// New messages.
     pub messages: Vec<MessageRow>,
     /// Messages that become superseded.

@@ -1,7 +1,8 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{
-    ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus, turn_step::tool_calls,
+    ConversationId, EventType, NodeId, RequestUsage, Stamp, TenantId, TurnId, TurnStatus,
+    turn_step::{requests, tool_calls},
 };
 use ports::{Facts, FactsQuery, RepositoryError};
 
@@ -13,7 +14,7 @@ use crate::{CancelOutcome, Command, Part, Planned, Planner, Reply, Scope};
 
 /// Cancels a queued or running turn, with `turn.cancelled`. If it was running, the first queued turn
 /// of its conversation starts, and `partial` is stored: its text as the agent's message unless empty,
-/// and the tools that were called with the turn.
+/// the tools that were called, and the requests to models.
 #[derive(Debug, Clone)]
 pub struct CancelTurn {
     /// The tenant.
@@ -82,14 +83,19 @@ impl Command for CancelTurn {
             return Ok(Planned::Rejected(CancelOutcome::NotFound));
         };
         let partial = self.partial.as_ref();
-        let calls = match partial {
-            Some(partial) => partial.tool_calls.clone(),
-            None => tool_calls(facts.journal(&self.tenant, self.turn_id)),
+        let (calls, requests) = match partial {
+            Some(partial) => (partial.tool_calls.clone(), partial.requests.clone()),
+            None => {
+                let journal = facts.journal(&self.tenant, self.turn_id);
+                (tool_calls(journal), requests(journal))
+            }
         };
         let end = Ending {
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),
             tool_calls: &calls,
+            usage: RequestUsage::sum(&requests),
+            requests: &requests,
             error: None,
         };
         let ended = planner.end(row, conversation, &end, self.node, &self.stamp);

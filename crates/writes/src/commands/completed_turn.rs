@@ -87,6 +87,7 @@ fn write(
     row.turn.degraded = reply.degraded;
     row.turn.tool_calls.clone_from(&reply.tool_calls);
     row.turn.finished_at = Some(finished_at);
+    planner.push_usage(&row, state.user_id(), &reply.requests, finished_at);
     planner.rows.turns.push(row);
     let after = LastMessage {
         seq: messages.reply_seq,

@@ -1,12 +1,14 @@
 //! The end of a turn for any reason.
 
 use domain::{
-    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, ToolCall, Turn, TurnId,
-    TurnStatus, conversation::excerpt,
+    ConversationId, EventType, NodeId, Problem, RequestUsage, Seq, Stamp, TenantId, Timestamp,
+    ToolCall, Turn, TurnId, TurnStatus, Usage, conversation::excerpt,
 };
 use ports::{
     Facts, FactsQuery,
-    write_store::{ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow},
+    write_store::{
+        ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow, UsageRow,
+    },
 };
 
 use crate::{Committed, Planner, PromotedTurn, Reply, event_rows::TurnIds};
@@ -19,17 +21,28 @@ pub(super) struct Ending<'a> {
     pub(super) reply: Option<&'a Reply>,
     /// The tool calls.
     pub(super) tool_calls: &'a [ToolCall],
+    /// The sum of the token counts.
+    pub(super) usage: Option<Usage>,
+    /// The requests to models.
+    pub(super) requests: &'a [RequestUsage],
     /// The reason of a failure.
     pub(super) error: Option<&'a Problem>,
 }
 
 impl<'a> Ending<'a> {
-    /// The failure of a turn that made these calls.
-    pub(super) const fn failure(problem: &'a Problem, tool_calls: &'a [ToolCall]) -> Self {
+    /// The failure of a turn that made these calls and requests. Those since its last step, if it had any,
+    /// were only in the memory of its node.
+    pub(super) fn failure(
+        problem: &'a Problem,
+        tool_calls: &'a [ToolCall],
+        requests: &'a [RequestUsage],
+    ) -> Self {
         Self {
             status: TurnStatus::Failed,
             reply: None,
             tool_calls,
+            usage: RequestUsage::sum(requests),
+            requests,
             error: Some(problem),
         }
     }
@@ -97,9 +110,14 @@ impl Planner<'_> {
             } else {
                 Vec::new()
             },
+            usage: end.usage.filter(|_| was_running),
             error: end.error.cloned(),
             finished_at,
         });
+        if was_running {
+            let user = conversation.user_id.as_deref();
+            self.push_usage(row, user, end.requests, finished_at);
+        }
         if end.error.is_some_and(|problem| problem.retryable) {
             self.release_key(row);
         }
@@ -114,6 +132,28 @@ impl Planner<'_> {
             },
             promoted: promoted.map(Box::new),
         }
+    }
+
+    /// Writes the requests of a turn to models.
+    pub(super) fn push_usage(
+        &mut self,
+        row: &TurnRow,
+        user: Option<&str>,
+        requests: &[RequestUsage],
+        at: Timestamp,
+    ) {
+        let rows = requests.iter().map(|request| UsageRow {
+            tenant: row.tenant.clone(),
+            turn_id: row.turn.id,
+            agent_id: row.turn.agent_id,
+            agent_version: row.turn.agent_version,
+            conversation_id: row.turn.conversation_id,
+            user_id: user.map(str::to_owned),
+            principal: row.principal.clone(),
+            request: request.clone(),
+            at,
+        });
+        self.rows.usage.extend(rows);
     }
 
     /// Releases a turn's idempotency key for another turn in the same conversation.

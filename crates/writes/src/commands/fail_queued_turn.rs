@@ -55,7 +55,7 @@ impl Command for FailQueuedTurn {
         let (Some(row), Some(conversation)) = (due, conversation) else {
             return Ok(Planned::Rejected(None));
         };
-        let end = Ending::failure(&self.problem, &[]);
+        let end = Ending::failure(&self.problem, &[], &[]);
         let by_caller = Stamp {
             time: self.time,
             actor: row.principal.clone(),

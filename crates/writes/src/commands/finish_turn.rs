@@ -1,6 +1,6 @@
 //! The end of a running turn by the node that ran it.
 
-use domain::{EventType, TurnStatus};
+use domain::{EventType, RequestUsage, TurnStatus};
 use ports::{Facts, FactsQuery, RepositoryError, write_store::TurnRow};
 
 use super::{
@@ -104,15 +104,20 @@ impl<'a> Ending<'a> {
                 status: TurnStatus::Completed,
                 reply: Some(reply),
                 tool_calls: &reply.tool_calls,
+                usage: reply.usage,
+                requests: &reply.requests,
                 error: None,
             },
             TurnEnding::Failed {
                 problem,
                 tool_calls,
+                requests,
             } => Self {
                 status: TurnStatus::Failed,
                 reply: None,
                 tool_calls,
+                usage: RequestUsage::sum(requests),
+                requests,
                 error: Some(problem),
             },
         }

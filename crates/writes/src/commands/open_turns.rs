@@ -28,6 +28,7 @@ impl Planner<'_> {
                 reply_seq: None,
                 degraded: false,
                 tool_calls: Vec::new(),
+                usage: None,
                 error: None,
                 finished_at: stamp.time.max(turn.latest_time),
             });

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use domain::{
-    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, turn_step::tool_calls,
+    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId,
+    turn_step::{requests, tool_calls},
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -168,7 +169,8 @@ impl SweepPass<'_, '_> {
             return;
         }
         let problem = Problem::new(code);
-        let calls = tool_calls(facts.journal(&self.sweep.tenant, id));
+        let journal = facts.journal(&self.sweep.tenant, id);
+        let (calls, requests) = (tool_calls(journal), requests(journal));
         let by_caller = Stamp {
             time: self.sweep.now,
             actor: row.principal.clone(),
@@ -176,7 +178,7 @@ impl SweepPass<'_, '_> {
         self.planner.end(
             row,
             found,
-            &Ending::failure(&problem, &calls),
+            &Ending::failure(&problem, &calls, &requests),
             None,
             &by_caller,
         );

@@ -54,6 +54,7 @@ impl KnownFacts {
             assignments,
             steps: _,
             step_ends: _,
+            usage: _,
             messages: _,
             superseded: _,
             answered: _,

@@ -84,7 +84,8 @@ impl Reply {
         }
     }
 
-    /// Creates the stored reply from a reply in the form of clients, and its tool calls.
+    /// Creates the stored reply from a reply in the form of clients, which asked no model, and its tool
+    /// calls.
     pub fn from_chat_reply(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Self {
         Self {
             message_id: reply.message_id,
@@ -93,6 +94,7 @@ impl Reply {
             degraded: reply.degraded,
             finish_reason: reply.finish_reason,
             usage: reply.usage,
+            requests: Vec::new(),
             tool_calls,
         }
     }

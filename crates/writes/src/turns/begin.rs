@@ -2,8 +2,8 @@
 
 use domain::{
     AgentId, Conversation, ConversationId, FinishReason, IdempotencyEntry, IdempotencyRecord,
-    MessageId, NodeId, Stamp, TenantId, Timestamp, ToolCall, TurnId, Usage, admission::OnBusy,
-    config::Metadata,
+    MessageId, NodeId, RequestUsage, Stamp, TenantId, Timestamp, ToolCall, TurnId, Usage,
+    admission::OnBusy, config::Metadata,
 };
 
 use ports::{Facts, write_store::TurnRow};
@@ -177,8 +177,10 @@ pub struct Reply {
     pub degraded: bool,
     /// The reason why the reply ended.
     pub finish_reason: FinishReason,
-    /// The token counts, if the engine provides them.
+    /// The sum of the token counts that were reported.
     pub usage: Option<Usage>,
+    /// The requests to models.
+    pub requests: Vec<RequestUsage>,
     /// The tool calls of the turn.
     pub tool_calls: Vec<ToolCall>,
 }

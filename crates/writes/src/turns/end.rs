@@ -1,8 +1,8 @@
 //! Ends of turns.
 
 use domain::{
-    ConversationId, MessageId, NodeId, PrincipalId, Problem, Stamp, TenantId, ToolCall, Turn,
-    TurnId, TurnStep,
+    ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage, Stamp, TenantId,
+    ToolCall, Turn, TurnId, TurnStep,
 };
 
 use super::begin::{Reply, TurnMessages};
@@ -19,21 +19,25 @@ pub enum TurnEnding {
         problem: Problem,
         /// The tools that were called before the failure.
         tool_calls: Vec<ToolCall>,
+        /// The requests to models before the failure.
+        requests: Vec<RequestUsage>,
     },
 }
 
 impl TurnEnding {
-    /// Creates the end of a failed turn that called no tools.
+    /// Creates the end of a failed turn that called no tools and asked no model.
     pub const fn failed(problem: Problem) -> Self {
         Self::Failed {
             problem,
             tool_calls: Vec::new(),
+            requests: Vec::new(),
         }
     }
 }
 
 /// A command that ends a running turn, either with its reply (turn completed, the agent's message,
-/// `turn.completed`) or as failed (`turn.failed`), in both cases with the tools that were called. A
+/// `turn.completed`) or as failed (`turn.failed`), in both cases with the tools that were called and the
+/// requests to models. A
 /// retryable problem releases the idempotency key: its record then names the conversation instead of
 /// the turn. Writes nothing unless the turn is in progress under `node`. The outcome is `Finished`
 /// again, and nothing is written, if the turn has already ended in exactly this way under `node`: a

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use domain::LlmSettings;
+use domain::{AgentConfig, LlmSettings};
 use reqwest::{
     Method, Proxy, Request, Response, Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
@@ -112,6 +112,12 @@ impl Upstream {
             seed: agent.seed,
             stop: agent.stop.clone().unwrap_or_default(),
         }
+    }
+
+    /// Returns the model of an agent with this configuration; `None` leaves the choice to the server.
+    pub(crate) fn model_of(&self, config: &AgentConfig) -> Option<String> {
+        let own = config.llm.as_ref().and_then(|llm| llm.model.clone());
+        own.or_else(|| self.model.clone())
     }
 
     /// Returns the value of `tool_choice`. `auto` is the default and some models reject it, so it

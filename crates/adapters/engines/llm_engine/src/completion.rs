@@ -44,8 +44,7 @@ impl Completion {
         let upstream = Arc::clone(models.upstream());
         let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let settings = config.llm.clone();
-        let model = settings.as_ref().and_then(|llm| llm.model.clone());
-        let model = model.or_else(|| upstream.model.clone());
+        let model = upstream.model_of(config);
         let completion = Self {
             sender,
             retry_policy,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::Agent;
 use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
@@ -31,6 +32,10 @@ impl LlmReplyEngine {
 
 #[async_trait]
 impl ReplyEngine for LlmReplyEngine {
+    fn model(&self, agent: &Agent) -> Option<String> {
+        self.models.upstream().model_of(&agent.config)
+    }
+
     async fn models(&self) -> Option<Vec<String>> {
         self.models.names().await
     }

@@ -289,6 +289,7 @@ mod tests {
         let expected = Usage {
             input_tokens: 9,
             output_tokens: 5,
+            ..Usage::default()
         };
         assert_eq!(response.usage, Some(expected));
     }

@@ -11,6 +11,7 @@ mod credentials;
 mod log;
 mod messages;
 mod turns;
+mod usage;
 
 use ports::{ConditionalRows, RepositoryError, Rows};
 use sqlx::PgConnection;
@@ -25,6 +26,7 @@ const STATEMENTS: &[&[&str]] = &[
     conversations::STATEMENTS,
     credentials::STATEMENTS,
     turns::STATEMENTS,
+    usage::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
@@ -86,6 +88,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::start(batch, &rows.starts);
     turns::assign(batch, &rows.assignments);
     turns::end_steps(batch, &rows.step_ends);
+    usage::insert(batch, &rows.usage);
     messages::insert(batch, &rows.messages);
     messages::supersede(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

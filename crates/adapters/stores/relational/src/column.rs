@@ -86,6 +86,7 @@ pub fn usage(input_tokens: Option<i64>, output_tokens: Option<i64>) -> Option<Us
     Some(Usage {
         input_tokens,
         output_tokens,
+        ..Usage::default()
     })
 }
 

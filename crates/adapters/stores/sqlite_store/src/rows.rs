@@ -12,6 +12,7 @@ mod credentials;
 mod log;
 mod messages;
 mod turns;
+mod usage;
 
 use ports::{ConditionalRows, RepositoryError, Rows};
 use rusqlite::{Connection, TransactionBehavior};
@@ -30,6 +31,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     conversations::STATEMENTS,
     credentials::STATEMENTS,
     turns::STATEMENTS,
+    usage::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
@@ -85,6 +87,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.assignments, turns::assign);
     changes.each(&rows.steps, turns::insert_step);
     changes.each(&rows.step_ends, turns::end_step);
+    changes.each(&rows.usage, usage::insert);
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.answered, messages::set_turn);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use contract::fixture;
 use domain::{
-    Credential, CredentialKind, LimitOverrides, SecretDigest,
+    Credential, CredentialKind, LimitOverrides, SecretDigest, Usage,
     credential::{Proof, StoredSecret},
 };
 use ports::{ListingOrder, TurnFilter, TurnQuery};
@@ -268,4 +268,31 @@ async fn versions_of_agents_are_kept_while_the_thirteenth_version_continues_to_w
         .await
         .unwrap();
     assert_eq!(left, 0);
+}
+
+const COUNT_TOKENS: &str =
+    "update messages set input_tokens = 12, output_tokens = 5 where role = 'agent'";
+
+#[tokio::test]
+async fn a_turn_of_the_thirteenth_version_has_the_usage_of_its_reply() {
+    let folder = TempDir::new().unwrap();
+    let mut before = of_version(&folder, 13).await;
+    store_as_sixth_version(&mut before, "Hi").await;
+    sqlx::query(COUNT_TOKENS)
+        .execute(&mut before)
+        .await
+        .unwrap();
+    before.close().await.unwrap();
+
+    let database = database::migrated(&database::url(&folder)).await;
+    let turns = &database.turns;
+    let found = turns.find(&fixture::tenant(), fixture::turn_id(2)).await;
+    let turn = found.unwrap().value.unwrap().turn;
+    let usage = Usage {
+        input_tokens: 12,
+        output_tokens: 5,
+        ..Usage::default()
+    };
+    assert_eq!(turn.usage, Some(usage));
+    assert_eq!(turn.reply.unwrap().usage, Some(usage));
 }

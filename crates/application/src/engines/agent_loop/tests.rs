@@ -130,6 +130,7 @@ async fn what_an_engine_wants_to_see_again_returns_with_its_step() {
         usage: Some(Usage {
             input_tokens: 10,
             output_tokens: 5,
+            ..Usage::default()
         }),
         state: Some(json!({"signature": state["signature"], "more": "x".repeat(size)})),
     };
@@ -140,6 +141,7 @@ async fn what_an_engine_wants_to_see_again_returns_with_its_step() {
     let counted = Usage {
         input_tokens: 20,
         output_tokens: 10,
+        ..Usage::default()
     };
     assert_eq!(replied.end, Ok((STOP, Some(counted))));
     let sent = replied.requests[1].steps[0].response.state.as_ref();

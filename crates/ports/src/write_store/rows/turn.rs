@@ -2,7 +2,7 @@
 
 use domain::{
     LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
-    ToolCall, Turn, TurnId, TurnStatus, TurnStep,
+    ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
 };
 
 use crate::FoundTurn;
@@ -74,14 +74,16 @@ impl TurnRow {
         })
     }
 
-    /// Adds the joined reply, and its properties that the turn repeats.
+    /// Adds the joined reply, and its properties that the turn repeats. Turns from before they had a
+    /// usage of their own have that of their reply.
     #[must_use]
     pub fn with_reply(mut self, reply: Option<Message>) -> Self {
         if let Some(reply) = reply {
             self.turn.engine.clone_from(&reply.engine);
             self.turn.finish_reason = reply.finish_reason;
-            self.turn.usage = reply.usage;
-            self.turn.reply = Some(reply);
+            let usage = self.turn.usage.or(reply.usage);
+            self.turn.usage = usage;
+            self.turn.reply = Some(Message { usage, ..reply });
         }
         self
     }
@@ -130,6 +132,8 @@ pub struct TurnEnd {
     pub degraded: bool,
     /// The tool calls.
     pub tool_calls: Vec<ToolCall>,
+    /// The sum of the token counts.
+    pub usage: Option<Usage>,
     /// The reason of a failure.
     pub error: Option<Problem>,
     /// The time.

@@ -1,5 +1,6 @@
 //! Tests of turns that are cancelled by a caller or by a deletion.
 
+use domain::RequestUsage;
 use ports::write_store::OpenTurnsOf;
 
 use super::*;
@@ -58,6 +59,20 @@ fn cancelling_a_queued_turn_stores_no_message_and_starts_nothing() {
         matches!(outcome, CancelOutcome::Cancelled { promoted: None, .. }),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn only_a_running_turn_is_cancelled_with_its_requests() {
+    let partial = Reply {
+        content: String::new(),
+        usage: RequestUsage::sum(&fixture::requests(10)),
+        requests: fixture::requests(10),
+        ..fixture::reply(8)
+    };
+    let (rows, _) = carried_out(&cancel(8, Some(partial.clone())), &busy_facts());
+    assert_eq!((rows.ends[0].usage, rows.usage.len()), (partial.usage, 2));
+    let (rows, _) = carried_out(&cancel(9, Some(partial)), &busy_facts());
+    assert_eq!((rows.ends[0].usage, rows.usage), (None, Vec::new()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-use domain::Problem;
+use domain::{Problem, RequestUsage};
 
 use super::*;
-use crate::{FinishOutcome, FinishTurn, TurnEnding};
+use crate::{FinishOutcome, FinishTurn, Reply, TurnEnding};
 
 fn finish(ending: TurnEnding) -> FinishTurn {
     fixture::finish(&begin_turn(8, existing(2)), ending)
@@ -151,4 +151,35 @@ fn a_second_reply_to_a_turn_is_rejected() {
     let other = TurnEnding::Completed(fixture::reply(9));
     let outcome = rejected(&finish(other), &ended_facts()).unwrap();
     assert_eq!(outcome, FinishOutcome::NotOwned);
+}
+
+#[test]
+fn the_requests_of_a_turn_are_written_with_its_end() {
+    let requests = fixture::requests(10);
+    let sum = RequestUsage::sum(&requests);
+    let completed = TurnEnding::Completed(Reply {
+        usage: sum,
+        requests: requests.clone(),
+        ..fixture::reply(8)
+    });
+    let failed = TurnEnding::Failed {
+        problem: fixture::lasting_problem(),
+        tool_calls: Vec::new(),
+        requests: requests.clone(),
+    };
+    for ending in [completed, failed] {
+        let (rows, _) = carried_out(&finish(ending), &busy_facts());
+        assert_eq!(rows.ends[0].usage, sum);
+        let written: Vec<_> = rows.usage.iter().map(|row| row.request.clone()).collect();
+        assert_eq!(written, requests);
+        let row = &rows.usage[0];
+        assert_eq!(row.turn_id, fixture::turn_id(8));
+        assert_eq!(row.user_id.as_deref(), Some("ada"));
+        assert_eq!(row.at, rows.ends[0].finished_at);
+    }
+    let (rows, _) = carried_out(
+        &finish(TurnEnding::Completed(fixture::reply(8))),
+        &busy_facts(),
+    );
+    assert_eq!((rows.ends[0].usage, rows.usage), (None, Vec::new()));
 }

@@ -50,6 +50,7 @@ fn next(writing: &mut Writing, random: &mut Random) -> Option<AnyCommand> {
                 0 => TurnEnding::Failed {
                     problem: fixture::retryable_problem(),
                     tool_calls: Vec::new(),
+                    requests: Vec::new(),
                 },
                 _ => TurnEnding::Completed(fixture::reply(writing.last_number)),
             };

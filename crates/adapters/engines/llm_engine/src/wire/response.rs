@@ -206,21 +206,49 @@ fn text_or_json<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, 
 /// is missing beside a valid one is zero, since some servers omit zeros.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
     #[derive(Deserialize)]
-    struct Tokens<'a> {
+    struct RawUsage<'a> {
         #[serde(default, borrow)]
         prompt_tokens: Option<&'a RawValue>,
         #[serde(default, borrow)]
         completion_tokens: Option<&'a RawValue>,
+        #[serde(default, borrow)]
+        prompt_tokens_details: Option<&'a RawValue>,
+        #[serde(default, borrow)]
+        completion_tokens_details: Option<&'a RawValue>,
     }
-    let raw: Tokens<'_> = from_str(raw.get()).ok()?;
+    let raw: RawUsage<'_> = from_str(raw.get()).ok()?;
     if raw.prompt_tokens.is_none() && raw.completion_tokens.is_none() {
         return None;
     }
     let read = |count: Option<&RawValue>| count.map_or(Some(0), read_count);
+    let (input_tokens, output_tokens) = (read(raw.prompt_tokens)?, read(raw.completion_tokens)?);
+    let part = |count: Option<&RawValue>, all| read_count(count?).filter(|part| *part <= all);
+    let (prompt, completion) = (raw.prompt_tokens_details, raw.completion_tokens_details);
     Some(Usage {
-        input_tokens: read(raw.prompt_tokens)?,
-        output_tokens: read(raw.completion_tokens)?,
+        input_tokens,
+        output_tokens,
+        cached_input_tokens: part(TokenDetails::read(prompt).cached_tokens, input_tokens),
+        reasoning_tokens: part(
+            TokenDetails::read(completion).reasoning_tokens,
+            output_tokens,
+        ),
     })
+}
+
+/// The parts of a token count.
+#[derive(Default, Deserialize)]
+struct TokenDetails<'a> {
+    #[serde(default, borrow)]
+    cached_tokens: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    reasoning_tokens: Option<&'a RawValue>,
+}
+
+impl<'a> TokenDetails<'a> {
+    fn read(raw: Option<&'a RawValue>) -> Self {
+        let details = raw.and_then(|raw| from_str(raw.get()).ok());
+        details.unwrap_or_default()
+    }
 }
 
 /// Reads a count. Some servers write integers as `12.0`.
@@ -299,6 +327,33 @@ mod tests {
     }
 
     #[rstest]
+    #[case(r#"{"cached_tokens": 7}"#, r#"{"reasoning_tokens": 2.0}"#, (Some(7), Some(2)))]
+    #[case(r#"{"cached_tokens": 0, "audio_tokens": 1}"#, "{}", (Some(0), None))]
+    #[case(r#"{"reasoning_tokens": 1}"#, r#"{"cached_tokens": 1}"#, (None, None))]
+    #[case(r#"{"cached_tokens": 8}"#, r#"{"reasoning_tokens": 3}"#, (None, None))]
+    #[case(r#"{"cached_tokens": null}"#, r#"{"reasoning_tokens": -1}"#, (None, None))]
+    #[case("null", "5", (None, None))]
+    #[case("[]", r#""many""#, (None, None))]
+    fn implausible_details_are_unknown(
+        #[case] prompt: &str,
+        #[case] completion: &str,
+        #[case] (cached_input_tokens, reasoning_tokens): (Option<i64>, Option<i64>),
+    ) {
+        let chunk = format!(
+            r#"{{"usage": {{"prompt_tokens": 7, "completion_tokens": 2,
+                "prompt_tokens_details": {prompt}, "completion_tokens_details": {completion}}}}}"#
+        );
+        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
+        let expected = Usage {
+            input_tokens: 7,
+            output_tokens: 2,
+            cached_input_tokens,
+            reasoning_tokens,
+        };
+        assert_eq!(chunk.usage(), Some(expected));
+    }
+
+    #[rstest]
     #[case(r#"{"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}"#, Some((7, 2)))]
     #[case(r#"{"prompt_tokens": 7.0, "completion_tokens": 2e0}"#, Some((7, 2)))]
     #[case(r#"{"prompt_tokens": 7, "completion_tokens": null}"#, Some((7, 0)))]
@@ -324,6 +379,7 @@ mod tests {
         let expected = expected.map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
+            ..Usage::default()
         });
         assert_eq!(chunk.usage(), expected);
         assert!(chunk.choices.is_some());

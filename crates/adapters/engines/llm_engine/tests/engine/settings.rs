@@ -5,6 +5,7 @@ use std::sync::Arc;
 use contract::reply_engine::request;
 use domain::LlmSettings;
 use llm_engine::LlmReplyEngine;
+use ports::ReplyEngine as _;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -130,6 +131,26 @@ async fn requests_go_to_a_path_below_the_base_url(#[case] more: &str, #[case] ex
     assert_eq!(received.line, expected);
     assert_eq!(received.header("authorization"), None);
     assert!(received.body.get("model").is_none());
+}
+
+#[tokio::test]
+async fn the_model_of_an_agent_is_its_own_or_the_operators() {
+    let mut agent = Arc::unwrap_or_clone(request(0).agent);
+    let mut options = options("http://localhost/v1");
+    let engine = LlmReplyEngine::new(options.clone()).unwrap();
+    assert_eq!(
+        engine.model(&agent).as_deref(),
+        Some("model-of-the-operator")
+    );
+    agent.config.llm = Some(LlmSettings {
+        model: Some("own".to_owned()),
+        ..LlmSettings::default()
+    });
+    assert_eq!(engine.model(&agent).as_deref(), Some("own"));
+    agent.config.llm = None;
+    options.model = None;
+    let engine = LlmReplyEngine::new(options).unwrap();
+    assert_eq!(engine.model(&agent), None);
 }
 
 #[tokio::test]

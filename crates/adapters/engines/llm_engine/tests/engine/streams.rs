@@ -34,6 +34,7 @@ async fn deltas_are_followed_by_the_end() {
     let counted = Usage {
         input_tokens: 12,
         output_tokens: 3,
+        ..Usage::default()
     };
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
 }

@@ -144,6 +144,7 @@ async fn text_before_a_call_is_part_of_its_message() {
     let counted = Usage {
         input_tokens: 10,
         output_tokens: 5,
+        ..Usage::default()
     };
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
     collect_reply(&engine, after(request, &reply)).await;

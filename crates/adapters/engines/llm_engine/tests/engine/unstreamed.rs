@@ -33,6 +33,7 @@ async fn a_response_is_one_delta_and_the_end() {
     let counted = Usage {
         input_tokens: 7,
         output_tokens: 2,
+        ..Usage::default()
     };
     assert_eq!(reply.end(), (FinishReason::Length, Some(counted)));
 }

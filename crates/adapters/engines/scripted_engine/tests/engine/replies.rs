@@ -61,6 +61,7 @@ async fn the_end_has_the_reason_and_usage_of_the_script() {
     let usage = Usage {
         input_tokens: 3,
         output_tokens: 2,
+        ..Usage::default()
     };
     for finish_reason in FinishReason::ALL.iter().copied() {
         let script = Script::silence().finish_reason(finish_reason).usage(usage);
@@ -88,6 +89,7 @@ fn scripts_are_serialized_as_documented() {
     let usage = Usage {
         input_tokens: 3,
         output_tokens: 2,
+        ..Usage::default()
     };
     let ends = Script::deltas(["a", "b"])
         .finish_reason(FinishReason::ContentFilter)

@@ -39,10 +39,12 @@ relational::statements! {
 
     const END: &str = concat!(
         "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
-            tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
+        tool_calls = n.tool_calls, usage = n.usage, error = n.error, finished_at = n.finished \
         from ",
-        unnest!(1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 timestamptz),
-        " as n (tenant, id, status, reply_seq, degraded, tool_calls, error, finished) \
+    unnest!(
+        1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 jsonb, 9 timestamptz
+    ),
+    " as n (tenant, id, status, reply_seq, degraded, tool_calls, usage, error, finished) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
@@ -133,6 +135,7 @@ pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
             .column(rows, |row| {
                 json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
             })
+            .column(rows, |row| row.usage.map(Json))
             .column(rows, |row| row.error.as_ref().map(Json))
             .column(rows, |row| row.finished_at.date_time())
     });

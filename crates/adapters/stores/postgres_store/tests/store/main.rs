@@ -18,3 +18,4 @@ mod statements;
 mod tenant_lock;
 mod two_processes;
 mod unreachable;
+mod usage;

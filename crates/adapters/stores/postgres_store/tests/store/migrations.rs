@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use contract::{Store, fixture};
 use domain::{
     Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
-    SecretDigest, Seq,
+    SecretDigest, Seq, Usage,
     credential::{Proof, StoredSecret},
 };
 use ports::{
@@ -388,4 +388,32 @@ async fn versions_of_agents_are_kept_while_nodes_of_the_thirteenth_version_conti
         .await
         .unwrap();
     assert_eq!(left, 0);
+}
+
+const COUNT_TOKENS: &str =
+    "update messages set input_tokens = 12, output_tokens = 5 where role = 'agent'";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_of_the_thirteenth_version_has_the_usage_of_its_reply() {
+    let database = Database::new_empty().await;
+    let mut before = database.connect().await;
+    MIGRATOR.run_to(13, &mut before).await.unwrap();
+    store_as_third_version(&mut before, 1, 0).await;
+    database.store.migrate().await.unwrap();
+    store_turns_as_sixth_version(&mut before, "Hi").await;
+    sqlx::query(COUNT_TOKENS)
+        .execute(&mut before)
+        .await
+        .unwrap();
+
+    let turns = &database.turns;
+    let found = turns.find(&fixture::tenant(), fixture::turn_id(2)).await;
+    let turn = found.unwrap().value.unwrap().turn;
+    let usage = Usage {
+        input_tokens: 12,
+        output_tokens: 5,
+        ..Usage::default()
+    };
+    assert_eq!(turn.usage, Some(usage));
+    assert_eq!(turn.reply.unwrap().usage, Some(usage));
 }

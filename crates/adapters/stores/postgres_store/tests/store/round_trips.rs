@@ -4,7 +4,7 @@ use std::{mem, time::Duration};
 
 use contract::{Store, fixture};
 use ports::FirstMessages;
-use writes::{ConversationTarget, TurnEnding};
+use writes::{ConversationTarget, Reply, TurnEnding};
 
 use crate::{
     database::{Database, store},
@@ -67,7 +67,10 @@ async fn a_write_of_a_turn_is_one_round_trip() {
         let begin = fixture::begin_turn(number + 1, &agent, fixture::existing(&conversation, 1));
         turns.begin_turn(begin.clone()).await.unwrap();
         let started = fixture.round_trips();
-        let ending = TurnEnding::Completed(fixture::reply(number + 1));
+        let ending = TurnEnding::Completed(Reply {
+            requests: fixture::requests(10),
+            ..fixture::reply(number + 1)
+        });
         let finish = fixture::finish(&begin, ending);
         turns.finish_turn(finish).await.unwrap();
         counts.push([recorded, started, fixture.round_trips()]);

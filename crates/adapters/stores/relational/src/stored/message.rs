@@ -2,7 +2,7 @@
 
 use domain::{
     ConversationId, FinishReason, Message, MessageError, MessageId, Problem, Role, ToolCall,
-    TurnId, TurnStatus,
+    TurnId, TurnStatus, Usage,
 };
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -22,7 +22,8 @@ macro_rules! message_columns {
 #[macro_export]
 macro_rules! message_turn_columns {
     () => {
-        "r.status as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls"
+        "r.status as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls, \
+         r.usage as turn_usage"
     };
 }
 
@@ -76,6 +77,7 @@ pub struct StoredListedMessage {
     turn_error: Option<Json<Problem>>,
     client_message_id: Option<String>,
     tool_calls: Option<Json<Vec<ToolCall>>>,
+    turn_usage: Option<Json<Usage>>,
 }
 
 /// A message that is found by its id.
@@ -96,6 +98,7 @@ impl From<StoredListedMessage> for Message {
         if message.role == Role::Agent {
             return Self {
                 tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
+                usage: row.turn_usage.map(|usage| usage.0).or(message.usage),
                 ..message
             };
         }

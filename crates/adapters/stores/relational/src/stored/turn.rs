@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, ToolCall, Turn,
-    TurnId, TurnStatus, config::Metadata,
+    TurnId, TurnStatus, Usage, config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -20,7 +20,7 @@ macro_rules! turn_columns {
     () => {
         "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, r.status, \
          r.principal, r.input, r.message_id, r.turn_number, r.message_seq, r.reply_seq, \
-         r.degraded, r.tool_calls, r.metadata, r.error, r.node_id, r.queued_seq, \
+         r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, r.queued_seq, \
          r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at, \
          r.client_message_id, r.retry_of, r.reuses_message, r.reply_id as reply_message_id, \
          r.sort_seq, r.level"
@@ -63,6 +63,7 @@ pub struct TurnColumns {
     reply_seq: Option<i64>,
     degraded: bool,
     tool_calls: Option<Json<Vec<ToolCall>>>,
+    usage: Option<Json<Usage>>,
     metadata: Option<Json<Metadata>>,
     error: Option<Json<Problem>>,
     node_id: Option<Uuid>,
@@ -154,7 +155,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             engine: None,
             degraded: row.degraded,
             finish_reason: None,
-            usage: None,
+            usage: row.usage.map(|usage| usage.0),
             tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
             metadata: row.metadata.map_or_else(Metadata::new, |pairs| pairs.0),
             error: row.error.map(|error| error.0),

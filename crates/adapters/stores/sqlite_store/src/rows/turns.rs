@@ -23,8 +23,8 @@ relational::statements! {
     );
 
     const END: &str = "\
-        update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, error = ?, \
-            finished_at = ? \
+        update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, usage = ?, \
+            error = ?, finished_at = ? \
         where tenant_id = ? and id = ?";
 
     const START: &str = "\
@@ -96,6 +96,7 @@ pub(super) fn end<'r>(changes: &mut Changes<'r>, row: &'r TurnEnd) -> Result<(),
             row.reply_seq.into(),
             row.degraded.into(),
             json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)?,
+            json_unless_empty(row.usage.is_none(), &row.usage)?,
             json_unless_empty(row.error.is_none(), &row.error)?,
             row.finished_at.into(),
             row.tenant.as_str().into(),

@@ -34,6 +34,7 @@ async fn a_reply_with_tools_is_a_run_with_messages_in_its_order() {
     let usage = Usage {
         input_tokens: 3,
         output_tokens: 2,
+        ..Usage::default()
     };
     call.end_with(domain::FinishReason::Stop, Some(usage));
     let events = run.remaining().await;

@@ -24,6 +24,7 @@ async fn a_completion_has_the_official_form() {
         let usage = Usage {
             input_tokens: 3,
             output_tokens: 2,
+            ..Usage::default()
         };
         call.end_with(FinishReason::ContentFilter, Some(usage));
         turn_id

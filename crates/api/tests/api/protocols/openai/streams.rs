@@ -52,6 +52,7 @@ async fn token_counts_are_sent_on_request_if_they_are_known() {
     let usage = Usage {
         input_tokens: 3,
         output_tokens: 2,
+        ..Usage::default()
     };
     for known in [Some(usage), None] {
         let mut body = ask(&agent, "Hello");

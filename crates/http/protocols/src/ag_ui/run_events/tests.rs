@@ -66,6 +66,7 @@ fn completed() -> TurnEvent {
         usage: Some(Usage {
             input_tokens: 2,
             output_tokens: 3,
+            ..Usage::default()
         }),
         created_at: domain::Timestamp::from_milliseconds(0),
         seq: None,
