@@ -2540,6 +2540,11 @@ export interface components {
         Usage: {
             /**
              * Format: int64
+             * @description Those of the prompt that the provider read from its cache; absent if unknown.
+             */
+            cachedInputTokens?: number;
+            /**
+             * Format: int64
              * @description Tokens of the prompt.
              */
             inputTokens: number;
@@ -2548,6 +2553,11 @@ export interface components {
              * @description Tokens of the reply.
              */
             outputTokens: number;
+            /**
+             * Format: int64
+             * @description Those of the reply that the model spent on reasoning; absent if unknown.
+             */
+            reasoningTokens?: number;
         };
         /**
          * @description A scope that tokens of users can have.
