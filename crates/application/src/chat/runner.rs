@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{Agent, MessageId, NodeId, Problem, ProblemCode, TurnStep};
-use ports::AgentRepository;
+use ports::{AgentRepository, RepositoryError};
 use tokio::time::{Instant, sleep};
 use writes::PromotedTurn;
 
@@ -188,7 +188,10 @@ impl TurnRunner {
         promoted: PromotedTurn,
         ownership: TurnOwnership,
     ) -> Option<Box<PromotedTurn>> {
-        match self.find_agent(&ownership).await {
+        match self
+            .find_agent(&ownership, promoted.turn.agent_version)
+            .await
+        {
             Ok(agent) => {
                 let new_id = || MessageId::new(self.context.ports.ids.next_id());
                 let reply_id = promoted.reply_id.unwrap_or_else(new_id);
@@ -200,9 +203,30 @@ impl TurnRunner {
         }
     }
 
+    /// Reads the agent of a turn in the version with which it started, or, if a build from before kept
+    /// versions wrote that, the current one.
+    async fn read_agent(
+        &self,
+        subject: &TurnSubject,
+        version: Option<i64>,
+    ) -> Result<Option<Arc<Agent>>, RepositoryError> {
+        let (tenant, id) = (&subject.tenant, subject.agent_id);
+        if let Some(version) = version {
+            let found = self.stored_agents.find_version(tenant, id, version).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(self.stored_agents.find(tenant, id).await?.value)
+    }
+
     /// Reads the agent of a turn, however long the store is unavailable. Returns the end of the
     /// turn if it ends first.
-    async fn find_agent(&self, ownership: &TurnOwnership) -> Result<Arc<Agent>, FinishedTurn> {
+    async fn find_agent(
+        &self,
+        ownership: &TurnOwnership,
+        version: Option<i64>,
+    ) -> Result<Arc<Agent>, FinishedTurn> {
         let live = &ownership.live;
         let subject = live.subject();
         let finisher = TurnFinisher {
@@ -211,8 +235,7 @@ impl TurnRunner {
             ownership,
         };
         loop {
-            let found = self.stored_agents.find(&subject.tenant, subject.agent_id);
-            match found.await.map(|found| found.value) {
+            match self.read_agent(subject, version).await {
                 Ok(Some(agent)) => return Ok(agent),
                 // The deletion of the agent has ended the turn.
                 Ok(None) => return Err(finisher.read_outcome().await),
