@@ -7,16 +7,22 @@ mod changes;
 mod completed_turn;
 mod conversation;
 mod deciding;
+mod fail_queued;
 mod finish;
 mod in_doubt;
 mod needs;
 mod released;
+mod resumption;
+mod steps;
 mod supersession;
 mod sweep;
 
 use std::{collections::HashMap, fmt::Debug};
 
-use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, TurnId, TurnStatus};
+use domain::{
+    Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, ModelResponse, Resumption, Seq,
+    ToolStep, TurnId, TurnStatus, TurnStep,
+};
 use ports::{
     Facts, RepositoryError, Rows,
     write_store::{ConversationAdvance, ConversationFacts, OpenTurn, RecordKey, TurnRow},
@@ -90,6 +96,8 @@ trait FactsMut {
 
     fn insert_turn(&mut self, row: TurnRow);
 
+    fn insert_journal(&mut self, turn: u32, journal: Vec<TurnStep>);
+
     fn turn_mut(&mut self, id: TurnId) -> &mut TurnRow;
 }
 
@@ -101,6 +109,11 @@ impl FactsMut for Facts {
 
     fn insert_turn(&mut self, row: TurnRow) {
         self.turns.insert((row.tenant.clone(), row.turn.id), row);
+    }
+
+    fn insert_journal(&mut self, turn: u32, journal: Vec<TurnStep>) {
+        let key = (fixture::tenant(), fixture::turn_id(turn));
+        self.journals.insert(key, journal);
     }
 
     fn turn_mut(&mut self, id: TurnId) -> &mut TurnRow {
@@ -136,6 +149,30 @@ fn turn(number: u32, status: TurnStatus) -> TurnRow {
         row.turn_number = Some(1);
     }
     row
+}
+
+/// A round of two tool calls, of which one has ended.
+fn journal() -> Vec<TurnStep> {
+    let ended = ToolStep {
+        end: Some(fixture::tool_end()),
+        ..fixture::tool_step("call-1")
+    };
+    vec![
+        TurnStep::Model(ModelResponse::default()),
+        TurnStep::Tool(ended),
+        TurnStep::Tool(fixture::tool_step("call-2")),
+    ]
+}
+
+/// The journal of a turn whose first process has died after [`journal`].
+fn journal_after_a_loss() -> Vec<TurnStep> {
+    let mut journal = journal();
+    let first_loss = Resumption {
+        losses: 1,
+        ..Resumption::after(&journal, true)
+    };
+    journal.push(TurnStep::Resumed(first_loss));
+    journal
 }
 
 fn record_of(idempotency: &IdempotencyEntry) -> (RecordKey, IdempotencyRecord) {

@@ -8,7 +8,7 @@ use std::{
 use domain::Problem;
 use ports::{
     Rows,
-    write_store::{LoggedQuery, OpenTurnsOf, RecordKey, SweptQuery},
+    write_store::{LoggedQuery, OpenTurnsOf, RecordKey, RunningTurn, SweptQuery},
 };
 
 use super::*;
@@ -76,6 +76,17 @@ fn whole_query() -> FactsQuery {
         nodes: [fixture::node_id(1)].into(),
         logged: None,
         swept: None,
+        journals: HashSet::new(),
+        running_turns: vec![running_turn(1)],
+    }
+}
+
+/// A turn that may be known or not, under node 1.
+fn running_turn(number: u32) -> RunningTurn {
+    RunningTurn {
+        tenant: fixture::tenant(),
+        id: fixture::turn_id(number),
+        node: fixture::node_id(1),
     }
 }
 
@@ -117,6 +128,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         unused_keys: query.idempotency,
         unused_names: query.new_names,
         valid_credentials: query.credentials.into_iter().collect(),
+        running_turns: query.running_turns,
     };
     assert_eq!(conditions, expected);
     // Nothing else is claimed.
@@ -133,6 +145,8 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         live_nodes,
         logged,
         swept,
+        journals,
+        running_turns,
     } = facts;
     assert_eq!(known_heads, heads);
     assert_eq!(agents, [(in_tenant(fixture::agent_id(1)), 1)].into());
@@ -143,8 +157,10 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert_eq!((turns.len(), turn.node), (1, Some(fixture::node_id(1))));
     assert_eq!(credentials, [valid(&key(1))].into());
     assert_eq!(live_nodes, [fixture::node_id(1)].into());
+    assert_eq!(running_turns, [running_turn(1)].into());
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
+    assert!(journals.is_empty());
 }
 
 #[test]
@@ -170,6 +186,10 @@ fn what_no_head_and_no_condition_covers_is_not_answered() {
         },
         FactsQuery {
             swept: Some(swept),
+            ..whole_query()
+        },
+        FactsQuery {
+            journals: [in_tenant(fixture::turn_id(1))].into(),
             ..whole_query()
         },
     ] {

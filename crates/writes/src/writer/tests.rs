@@ -10,6 +10,7 @@ mod end;
 mod known_facts;
 mod model;
 mod sequences;
+mod steps;
 mod writing;
 
 use std::{collections::VecDeque, sync::Arc};

@@ -208,9 +208,9 @@ fn printable_name(name: &str) -> String {
     let beginning: String = name.chars().take_while(is_of_name).take(64).collect();
     if beginning.is_empty() {
         "unknown".to_owned()
-        } else {
+    } else {
         beginning
-        }
+    }
 }
 
 /// Checks that arguments are an object that a tool can receive. Missing ones are an empty object.

@@ -82,7 +82,7 @@ async fn logged(engines: &[(&'static str, Response)]) -> (Vec<RequestUsage>, Opt
         request_id: None,
     });
     let reply_id = MessageId::new(Uuid::nil());
-    let replied = run_engine_chain(reply_id, &chain, &request, None, &sink).await;
+    let replied = run_engine_chain(reply_id, &chain, &request, None, &sink, None).await;
     let (requests, usage) =
         sink.with_reply(|reply| (reply.requests.to_models(), reply.requests.usage()));
     if let Ok(reply) = replied {

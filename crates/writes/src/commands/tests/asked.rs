@@ -38,6 +38,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         nodes,
         logged,
         swept,
+        journals,
+        running_turns,
     } = query;
     asked.heads.extend(found(tenants, |key| all.heads.get(key)));
     asked
@@ -69,6 +71,11 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     if swept.is_some() {
         asked.swept.clone_from(&all.swept);
     }
+    let journals = found(journals, |key| all.journals.get(key));
+    asked.journals.extend(journals);
+    let running = running_turns.iter();
+    let running = running.filter(|turn| all.running_turns.contains(turn));
+    asked.running_turns.extend(running.cloned());
 }
 
 fn is_named(query: &LoggedQuery, event: &EventInDoubt) -> bool {

@@ -1,6 +1,6 @@
 //! Tests of turns that are cancelled by a caller or by a deletion.
 
-use domain::RequestUsage;
+use domain::{RequestUsage, ToolCall};
 use ports::write_store::OpenTurnsOf;
 
 use super::*;
@@ -47,6 +47,26 @@ fn cancelling_a_running_turn_stores_its_partial_reply_and_starts_the_next() {
     };
     assert_eq!(at, committed(11, 12));
     assert_eq!(promoted.turn.id, fixture::turn_id(9));
+}
+
+#[test]
+fn a_turn_that_another_process_runs_keeps_the_calls_of_its_journal() {
+    let mut facts = busy_facts();
+    facts.insert_journal(8, journal());
+    let (rows, _) = carried_out(&cancel(8, None), &facts);
+    assert_eq!(rows.messages.len(), 1, "the user message of the next turn");
+    let of = |calls: &[ToolCall]| -> Vec<_> {
+        let calls = calls.iter();
+        calls.map(|it| (it.id.clone(), it.status.clone())).collect()
+    };
+    let expected = [
+        ("call-1".to_owned(), ToolCall::OK.to_owned()),
+        ("call-2".to_owned(), ToolCall::OUTCOME_UNKNOWN.to_owned()),
+    ];
+    assert_eq!(of(&rows.ends[0].tool_calls), expected);
+    let (rows, _) = carried_out(&cancel(8, Some(fixture::reply(8))), &facts);
+    let own = fixture::reply(8).tool_calls;
+    assert_eq!(rows.ends[0].tool_calls, own, "the caller knows more");
 }
 
 #[test]

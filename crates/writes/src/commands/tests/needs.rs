@@ -38,6 +38,7 @@ fn all_facts() -> Facts {
     let name = (tenant.clone(), fixture::name_of(&named));
     facts.named.insert(name, named.id);
     facts.live_nodes.insert(fixture::node_id(2));
+    facts.insert_journal(8, journal_after_a_loss());
     let (key, record) = record_of(&fixture::entry("used"));
     facts.idempotency.insert(key, record);
     for (conversation, turns) in [
@@ -122,7 +123,8 @@ fn the_end_of_a_turn_asks_for_its_facts() {
         node: Some(fixture::node_id(2)),
         stamp: stamp(),
     };
-    assert_eq!(asks_enough(&cancel).starts.len(), 1);
+    let rows = asks_enough(&cancel);
+    assert_eq!((rows.starts.len(), rows.ends[0].tool_calls.len()), (1, 2));
     let fail = FailQueuedTurn {
         tenant: fixture::tenant(),
         turn_id: fixture::turn_id(9),
@@ -140,6 +142,7 @@ fn the_end_of_a_turn_asks_for_its_facts() {
     };
     let rows = asks_enough(&sweep);
     assert_eq!((rows.ends.len(), rows.starts.len()), (1, 1));
+    assert_eq!(rows.ends[0].tool_calls.len(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use ports::{
 };
 
 use super::*;
-use crate::{Sweep, SweepOutcome, commands::FailQueuedTurn};
+use crate::{Sweep, SweepOutcome};
 
 fn pass() -> Sweep {
     Sweep {
@@ -72,10 +72,17 @@ fn turns(numbers: &[u32]) -> Vec<TurnId> {
     numbers.iter().copied().map(fixture::turn_id).collect()
 }
 
+/// The facts with turn 8 after the loss of its first process.
+fn facts_after_a_loss() -> Facts {
+    let mut facts = crowded_facts();
+    facts.insert_journal(8, journal_after_a_loss());
+    facts
+}
+
 #[test]
-fn a_lost_turn_fails_and_the_next_starts() {
+fn a_turn_that_is_lost_twice_fails_and_the_next_starts() {
     let conversation = lost(vec![waiting(9, false), waiting(10, false)]);
-    let (rows, swept) = sweep(crowded_facts(), conversation, &pass());
+    let (rows, swept) = sweep(facts_after_a_loss(), conversation, &pass());
     assert_eq!(events(&rows), [(11, "turn.failed"), (12, "turn.started")]);
     assert_eq!(ids(&swept), (turns(&[8]), turns(&[9])));
     assert_eq!(swept.committed, Some(committed(11, 12)));
@@ -115,15 +122,48 @@ fn no_turn_starts_while_another_runs() {
 }
 
 #[test]
+fn a_lost_turn_is_resumed_and_no_other_starts() {
+    let conversation = lost(vec![waiting(9, true), waiting(10, false)]);
+    let (rows, swept) = sweep(crowded_facts(), conversation, &pass());
+    assert_eq!(events(&rows), [(11, "turn.resumed"), (12, "turn.failed")]);
+    assert_eq!(ids(&swept), (turns(&[9]), turns(&[8])));
+    assert_eq!(swept.committed, Some(committed(11, 12)));
+    assert_eq!(rows.assignments[0].id, fixture::turn_id(8));
+    assert!(rows.starts.is_empty());
+}
+
+#[test]
 fn no_turn_starts_without_a_live_node() {
     for node in [None, Some(fixture::node_id(2))] {
-        let conversation = lost(vec![waiting(9, false)]);
+        let conversation = free(vec![waiting(9, true), waiting(10, false)]);
         let pass = Sweep { node, ..pass() };
-        let (rows, swept) = sweep(crowded_facts(), conversation, &pass);
-        assert_eq!(ids(&swept), (turns(&[8]), vec![]));
+        let (rows, swept) = sweep(free_facts(), conversation, &pass);
+        assert_eq!(ids(&swept), (turns(&[9]), vec![]));
         assert!(rows.starts.is_empty());
         assert_eq!(rows.advances, [raised_position(11)]);
     }
+}
+
+#[test]
+fn a_lost_turn_is_left_alone_without_a_live_node() {
+    for node in [None, Some(fixture::node_id(2))] {
+        let pass = Sweep { node, ..pass() };
+        for facts in [crowded_facts(), facts_after_a_loss()] {
+            let written = sweep(facts, lost(vec![waiting(9, false)]), &pass);
+            assert_eq!(written, (Rows::default(), SweepOutcome::default()));
+        }
+        let (rows, swept) = sweep(crowded_facts(), lost(vec![waiting(9, true)]), &pass);
+        assert_eq!(ids(&swept), (turns(&[9]), vec![]));
+        assert_eq!(events(&rows), [(11, "turn.failed")]);
+    }
+}
+
+#[test]
+fn a_lost_turn_that_is_left_to_newer_nodes_keeps_its_conversation() {
+    let mut facts = facts_after_a_loss();
+    facts.turn_mut(fixture::turn_id(8)).level = Some(domain::LEVEL + 1);
+    let written = sweep(facts, lost(vec![waiting(9, false)]), &pass());
+    assert_eq!(written, (Rows::default(), SweepOutcome::default()));
 }
 
 #[test]
@@ -137,10 +177,20 @@ fn a_sweep_stops_at_its_limit_and_skips_no_turn() {
         (4, turns(&[8, 9, 10]), turns(&[11])),
     ] {
         let pass = Sweep { limit, ..pass() };
-        let (rows, swept) = sweep(crowded_facts(), lost(late.clone()), &pass);
+        let (rows, swept) = sweep(facts_after_a_loss(), lost(late.clone()), &pass);
         assert_eq!(ids(&swept), (failed, promoted), "{limit}");
         assert_eq!(rows.events.len(), limit);
         assert_eq!(swept.committed.is_some(), limit > 0);
+    }
+    for (limit, failed, resumed) in [
+        (0, vec![], vec![]),
+        (1, vec![], turns(&[8])),
+        (2, turns(&[9]), turns(&[8])),
+        (4, turns(&[9, 10]), turns(&[8])),
+    ] {
+        let pass = Sweep { limit, ..pass() };
+        let (_, swept) = sweep(crowded_facts(), lost(late.clone()), &pass);
+        assert_eq!(ids(&swept), (failed, resumed), "{limit}");
     }
 }
 
@@ -169,6 +219,7 @@ fn the_query_contains_the_turns_that_may_end_and_the_one_that_may_start() {
     let in_tenant = |turn| (fixture::tenant(), turn);
     let named = turns(&[8, 9, 10]).into_iter().map(in_tenant).collect();
     assert_eq!(query.turns, named);
+    assert_eq!(query.journals, [in_tenant(fixture::turn_id(8))].into());
     assert_eq!(query.nodes, [fixture::node_id(1)].into());
     assert_eq!(query.conversations.len(), 1);
 }
@@ -191,28 +242,4 @@ fn the_queues_of_conversations_are_separate_and_in_order() {
         },
     ];
     assert_eq!(swept_conversations([lost_turn], queue), expected);
-}
-
-#[test]
-fn a_turn_fails_only_while_it_is_queued() {
-    let fail = FailQueuedTurn {
-        tenant: fixture::tenant(),
-        turn_id: fixture::turn_id(9),
-        conversation_id: fixture::conversation_id(1),
-        problem: fixture::lasting_problem(),
-        time: fixture::at(9),
-    };
-    let mut facts = busy_facts();
-    let (rows, outcome) = carried_out(&fail, &facts);
-    assert_eq!(events(&rows), [(11, "turn.failed")]);
-    assert_eq!(outcome, Some(committed(11, 11)));
-    assert!(rows.starts.is_empty());
-    for status in [TurnStatus::InProgress, TurnStatus::Failed] {
-        facts.insert_turn(turn(9, status));
-        assert_eq!(rejected(&fail, &facts).unwrap(), None);
-    }
-    let mut of_newer = turn(9, TurnStatus::Queued);
-    of_newer.level = Some(domain::LEVEL + 1);
-    facts.insert_turn(of_newer);
-    assert_eq!(rejected(&fail, &facts).unwrap(), None);
 }

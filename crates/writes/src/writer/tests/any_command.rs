@@ -21,6 +21,10 @@ impl Command for AnyCommand {
         self.0.erased_scope()
     }
 
+    fn uses_log(&self) -> bool {
+        self.0.erased_uses_log()
+    }
+
     fn needs(&self, query: &mut FactsQuery) {
         self.0.erased_needs(query);
     }
@@ -41,6 +45,8 @@ impl Command for AnyCommand {
 trait Erased: Send + Sync + 'static {
     fn erased_scope(&self) -> Scope;
 
+    fn erased_uses_log(&self) -> bool;
+
     fn erased_needs(&self, query: &mut FactsQuery);
 
     fn erased_needs_more(&self, facts: &Facts, query: &mut FactsQuery);
@@ -53,6 +59,10 @@ trait Erased: Send + Sync + 'static {
 impl<C: Command> Erased for C {
     fn erased_scope(&self) -> Scope {
         self.scope()
+    }
+
+    fn erased_uses_log(&self) -> bool {
+        self.uses_log()
     }
 
     fn erased_needs(&self, query: &mut FactsQuery) {

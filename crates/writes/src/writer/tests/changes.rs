@@ -1,12 +1,12 @@
 //! Changes of every kind.
 
-use domain::{Conversation, NodeId, TurnId};
+use domain::{Conversation, NodeId, ToolStep, TurnId, TurnStep};
 use ports::FirstMessages;
 
 use super::{any_command::AnyCommand, writing::Writing, *};
 use crate::commands::{
     CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteConversation,
-    FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
+    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, UpdateAgent, UpdateConversation,
 };
 
 impl Writing {
@@ -73,6 +73,39 @@ impl Writing {
         }
     }
 
+    /// The begin of a tool call in the journal of a turn of node 1, or its end if it has begun.
+    pub(super) fn record_step(&self, conversation: u32, turn_id: TurnId) -> RecordSteps {
+        let key = (fixture::tenant(), turn_id);
+        let tables = self.model.0.lock();
+        let entries = tables.journals.get(&key).map_or(0, |journal| journal.len());
+        let last = tables
+            .journals
+            .get(&key)
+            .and_then(|journal| journal.last_key_value());
+        let open = last.filter(|(_, step)| !step.has_ended());
+        let (begun, ended) = match open {
+            Some((number, _)) => {
+                let ended = ToolStep {
+                    end: Some(fixture::tool_end()),
+                    ..fixture::tool_step("call")
+                };
+                (Vec::new(), vec![(*number, TurnStep::Tool(ended))])
+            }
+            None => {
+                let begun = TurnStep::Tool(fixture::tool_step("call"));
+                (vec![(entries, begun)], Vec::new())
+            }
+        };
+        RecordSteps {
+            tenant: key.0,
+            turn_id,
+            conversation_id: fixture::conversation_id(conversation),
+            node: fixture::node_id(1),
+            begun,
+            ended,
+        }
+    }
+
     /// The creation of a key.
     pub(super) fn create_key(&mut self) -> CreateCredential {
         self.last_number += 1;
@@ -102,6 +135,16 @@ pub(super) fn cancel(conversation: u32, turn_id: TurnId, node: Option<NodeId>) -
         partial: None,
         node,
         stamp: fixture::stamp(1),
+    }
+}
+
+/// The end of the ownership of a turn by node 1.
+pub(super) fn hand_over(conversation: u32, turn_id: TurnId) -> HandOverTurn {
+    HandOverTurn {
+        tenant: fixture::tenant(),
+        turn_id,
+        conversation_id: fixture::conversation_id(conversation),
+        node: fixture::node_id(1),
     }
 }
 

@@ -177,7 +177,8 @@ async fn names_supersessions_and_forks_use_known_facts() {
     assert_eq!(writing.counts(), (2, 4, 0));
 }
 
-/// Turns that end from outside are known, too. The next of several queued turns is not.
+/// Turns that end from outside are known, too. The next of several queued turns is not, and neither is
+/// the journal of a turn whose caller does not have its reply.
 #[tokio::test]
 async fn cancellations_and_failures_of_queued_turns_use_known_facts() {
     let mut writing = Writing::start();
@@ -190,7 +191,9 @@ async fn cancellations_and_failures_of_queued_turns_use_known_facts() {
     ));
     assert_eq!(writing.counts(), (1, 1, 0));
     for (turn, next) in [(running, Some(queued.turn_id)), (queued.turn_id, None)] {
-        let outcome = writing.write(cancel(1, turn, node)).await.unwrap();
+        let mut cancel = cancel(1, turn, node);
+        cancel.partial = Some(fixture::reply(writing.last_number));
+        let outcome = writing.write(cancel).await.unwrap();
         let CancelOutcome::Cancelled { promoted, .. } = outcome else {
             panic!("{outcome:?}");
         };
@@ -208,4 +211,7 @@ async fn cancellations_and_failures_of_queued_turns_use_known_facts() {
         assert!(outcome.is_some());
         assert_eq!(writing.counts(), (read, 7, 0));
     }
+    let running = writing.running(1).unwrap().turn_id;
+    writing.write(cancel(1, running, None)).await.unwrap();
+    assert_eq!(writing.counts(), (3, 7, 0));
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::{AgentId, ConversationId, CredentialId, TenantId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, CredentialId, TenantId, TurnId, TurnStatus, TurnStep};
 use ports::{
     Conditions, ConversationName, FactsQuery,
     write_store::{
-        ConversationFacts, CredentialFacts, CredentialKey, InTenant, OpenTurn, OpenTurnsOf, TurnRow,
+        ConversationFacts, CredentialFacts, CredentialKey, InTenant, OpenTurn, OpenTurnsOf,
+        RunningTurn, TurnRow,
     },
 };
 
@@ -25,6 +26,8 @@ pub(super) struct Tables {
     pub(super) messages: HashMap<InTenant<ConversationId>, BTreeMap<i64, bool>>,
     /// In the order of their ids, which is that of their creation.
     pub(super) turns: BTreeMap<InTenant<TurnId>, TurnRow>,
+    /// The entries of journals, by number.
+    pub(super) journals: HashMap<InTenant<TurnId>, BTreeMap<usize, TurnStep>>,
     /// The batches that were written with read facts, with known facts, and not at all.
     pub(super) read: usize,
     pub(super) known: usize,
@@ -72,10 +75,25 @@ impl Tables {
             let found = self.turns.get(key).map(|turn| (key.clone(), turn.clone()));
             facts.turns.extend(found);
         }
+        for key in &query.journals {
+            let found = self.journals.get(key);
+            let found = found.map(|steps| (key.clone(), steps.values().cloned().collect()));
+            facts.journals.extend(found);
+        }
+        let running = query.running_turns.iter();
+        let running = running.filter(|turn| self.is_running(turn));
+        facts.running_turns.extend(running.cloned());
     }
 
     fn head(&self, tenant: &TenantId) -> Seq {
         self.heads.get(tenant).copied().unwrap_or_default()
+    }
+
+    fn is_running(&self, turn: &RunningTurn) -> bool {
+        let found = self.turns.get(&(turn.tenant.clone(), turn.id));
+        found.is_some_and(|row| {
+            row.turn.status == TurnStatus::InProgress && row.node == Some(turn.node)
+        })
     }
 
     fn open_turns(&self, (tenant, of): &InTenant<OpenTurnsOf>) -> Vec<OpenTurn> {
@@ -104,6 +122,7 @@ impl Tables {
             unused_keys: _,
             unused_names,
             valid_credentials,
+            running_turns,
         } = conditions;
         let is_valid = |key: &CredentialKey| {
             let valid = CredentialFacts {
@@ -120,6 +139,7 @@ impl Tables {
                 .iter()
                 .all(|name| !self.named.contains_key(name))
             && valid_credentials.iter().all(is_valid)
+            && running_turns.iter().all(|turn| self.is_running(turn))
     }
 
     /// The facts of a conversation, with its open turns.

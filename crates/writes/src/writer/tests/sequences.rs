@@ -4,7 +4,7 @@ use ports::write_store::InTenant;
 
 use super::{
     any_command::AnyCommand,
-    changes::{cancel, fail_queued},
+    changes::{cancel, fail_queued, hand_over},
     writing::Writing,
     *,
 };
@@ -31,9 +31,9 @@ impl Random {
 fn next(writing: &mut Writing, random: &mut Random) -> Option<AnyCommand> {
     let conversation = [1, 2, 3, 1_001][random.index(4)];
     let choice = random.index(12);
-    let command = match (random.below(21), writing.running(conversation)) {
+    let command = match (random.below(24), writing.running(conversation)) {
         (0, _) => {
-            writing.raise_head();
+            writing.resume_unowned_turns();
             return None;
         }
         (1, _) => {
@@ -63,6 +63,10 @@ fn next(writing: &mut Writing, random: &mut Random) -> Option<AnyCommand> {
         (14..=16, _) => writing.superseding(conversation, choice),
         (17, _) => AnyCommand::new(writing.fork(conversation, choice)),
         (18..=20, Some(running)) => ended_outside(writing, conversation, &running, choice),
+        (21 | 22, Some(running)) => {
+            AnyCommand::new(writing.record_step(conversation, running.turn_id))
+        }
+        (23, Some(running)) => AnyCommand::new(hand_over(conversation, running.turn_id)),
         (8..=13, _) => writing.change(random.below(6), conversation, random.below(40)),
         _ => AnyCommand::new(writing.begin(conversation)),
     };

@@ -1,6 +1,6 @@
 //! Writes to a model, of every kind.
 
-use domain::{Agent, Conversation, TurnId, TurnStatus};
+use domain::{Agent, Conversation, TurnId, TurnStatus, TurnStep};
 use ports::{FirstMessages, ForkedMessages};
 
 use super::{any_command::AnyCommand, model::ModelStore, *};
@@ -157,11 +157,31 @@ impl Writing {
         (tables.read, tables.known, tables.outdated)
     }
 
+    /// The entries of the journal of a turn.
+    pub(super) fn journal(&self, turn: TurnId) -> Vec<TurnStep> {
+        let tables = self.model.0.lock();
+        let journal = tables.journals.get(&(fixture::tenant(), turn));
+        let entries = journal.into_iter().flatten();
+        entries.map(|(_, step)| step.clone()).collect()
+    }
+
     /// A change by another process.
     pub(super) fn raise_head(&self) {
         let mut tables = self.model.0.lock();
         let head = tables.heads.entry(fixture::tenant()).or_default();
         *head = head.plus(1);
+    }
+
+    /// A sweep by another process with the same node: it gives all turns without a node to it.
+    pub(super) fn resume_unowned_turns(&self) {
+        let mut tables = self.model.0.lock();
+        for row in tables.turns.values_mut() {
+            if row.turn.status == TurnStatus::InProgress {
+                row.node = Some(fixture::node_id(1));
+            }
+        }
+        drop(tables);
+        self.raise_head();
     }
 
     /// The queued turns of a conversation.

@@ -81,6 +81,7 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
             engine: "llm".to_owned(),
             text: reply.text(),
             state: state.clone(),
+            requests: Vec::new(),
         },
         calls: calls.collect(),
     }));

@@ -113,6 +113,7 @@ fn part(turn: u128, from: usize) -> Signal {
         conversation_id: ConversationId::new(Uuid::from_u128(1)),
         turn_id: TurnId::new(Uuid::from_u128(turn)),
         node: NodeId::new(Uuid::from_u128(1)),
+        resumptions: 0,
         part: ReplyPart::Text {
             from,
             text: "a".to_owned(),

@@ -163,6 +163,7 @@ mod tests {
             conversation_id: ConversationId::new(Uuid::nil()),
             turn_id: TurnId::new(Uuid::nil()),
             node: NodeId::new(Uuid::nil()),
+            resumptions: 0,
             part: ReplyPart::Text {
                 from: 0,
                 text: "x".repeat(1024 * 1024),

@@ -18,6 +18,7 @@ fn text_part(text: &str) -> Signal {
         conversation_id: ConversationId::new(Uuid::nil()),
         turn_id: TurnId::new(Uuid::nil()),
         node: NodeId::new(Uuid::nil()),
+        resumptions: 0,
         part: ReplyPart::Text {
             from: 0,
             text: text.to_owned(),
