@@ -2,7 +2,7 @@
 
 use domain::TurnStep;
 
-use super::{changes::hand_over, writing::Writing, *};
+use super::{changes::hand_over, writing::Writing};
 
 /// Steps need no head: another process may write to the tenant meanwhile.
 #[tokio::test]

@@ -109,6 +109,7 @@ fn live_data_has_a_type() {
         from: 2,
         to: 4,
         text: "ab".to_owned(),
+        attempt: None,
     });
     let nil = Uuid::nil().to_string();
     assert_eq!(
@@ -123,6 +124,7 @@ fn live_data_has_a_type() {
         conversation_id,
         to: 4,
         text: "abab".to_owned(),
+        attempt: None,
     };
     let snapshot = sent(&ServerFrame::Live { event: snapshot });
     assert_eq!(snapshot["event"]["type"], "reply.snapshot");
