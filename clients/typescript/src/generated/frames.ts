@@ -203,6 +203,11 @@ export interface components {
         };
         /** @description The reply so far, which replaces the text that you have. */
         LiveReplySnapshot: {
+            /**
+             * Format: int32
+             * @description The number of the attempt to run the turn, if it is not the first.
+             */
+            attempt?: number;
             /** @description Its conversation. */
             conversationId: components["schemas"]["ConversationId"];
             /** @description The text. */

@@ -815,6 +815,12 @@ export interface components {
          *     far. Offsets are in bytes of UTF-8.
          */
         ChatReplyDelta: {
+            /**
+             * Format: int32
+             * @description The number of the attempt to run the turn, if it is not the first: a process was lost, and another
+             *     one goes on. The text of a higher attempt replaces all text of a lower one.
+             */
+            attempt?: number;
             conversationId?: components["schemas"]["ConversationId"] | null;
             /** @description The position in the reply at which the text starts. */
             from: number;
@@ -1310,7 +1316,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnStartedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. */
@@ -2409,8 +2415,9 @@ export interface components {
             result?: string | null;
             /**
              * @description The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-             *     or `too_many`; `running` until the call ends, and `cancelled` if its turn ended first.
-             *     Engines can add others.
+             *     or `too_many`; `running` until the call ends. If its turn or its process ended first:
+             *     `outcome_unknown`, since it may have taken effect, or `cancelled` if the tool changes nothing.
+             *     Values can be added.
              */
             status: string;
             /** @description What users see of the call, as configured when it was made. `status` if it is absent. */
@@ -2524,6 +2531,12 @@ export interface components {
             data: components["schemas"]["TurnEventDataOrDeleted"];
             /** @constant */
             type: "turn.queued";
+        };
+        /** @description The event `turn.resumed`. */
+        TurnResumedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
+            type: "turn.resumed";
         };
         /** @description The event `turn.started`. */
         TurnStartedEvent: components["schemas"]["EventHead"] & {
