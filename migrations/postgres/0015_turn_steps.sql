@@ -16,3 +16,7 @@ create table turn_steps (
 
 -- Turns in progress without a node: the next sweep gives them to one.
 create index turns_unowned on turns (tenant_id) where status = 'in_progress' and node_id is null;
+
+-- Whether the journal has calls that may have acted. Null without calls.
+alter table turns add column has_acted boolean;
+create index turns_with_calls on turns (conversation_id, message_seq) where has_acted is not null;

@@ -31,10 +31,8 @@ async fn history(
 
 /// Converts messages to their form in a history.
 fn history_of(messages: &[Message]) -> Vec<HistoryMessage> {
-    let converted = |message: &Message| HistoryMessage {
-        seq: message.seq,
-        role: message.role,
-        content: message.content.as_str().into(),
+    let converted = |message: &Message| {
+        HistoryMessage::new(message.seq, message.role, message.content.as_str())
     };
     messages.iter().map(converted).collect()
 }

@@ -77,6 +77,7 @@ pub mod newer_version;
 pub mod node_repository;
 pub mod open_turns;
 pub mod page_bytes;
+pub mod past_calls;
 pub mod rate_limiter;
 pub mod rate_limiter_quotas;
 pub mod record_completed_turn;

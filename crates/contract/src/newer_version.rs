@@ -62,7 +62,7 @@ const EVENTS: [&str; 4] = [
 ];
 const CONFIG: &str = "update agents set config = '{\"greeting\": \"Hi\", \
     \"tools\": [{\"name\": \"shop/*\"}], \"llm\": {\"model\": \"m\", \"reasoning\": {\"effort\": 1.5}}, \
-    \"history\": {\"maxMessages\": 3, \"toolResults\": false}, \
+    \"history\": {\"maxMessages\": 3, \"summaries\": false}, \
     \"rules\": [{\"pattern\": \"a\", \"reply\": \"b\", \"call\": {\"tool\": \"t\"}}]}'";
 /// A level that no version has reached.
 const RAISE_RUNNING: &str = "update turns set level = 1000000 where status = 'in_progress'";
@@ -213,7 +213,7 @@ pub async fn unknown_members_of_an_agent_survive_a_change(store: &impl SharedSto
         "greeting": "Hello",
         "tools": [{"name": "shop/*"}],
         "llm": {"model": "m", "reasoning": {"effort": 1.5}},
-        "history": {"maxMessages": 3, "toolResults": false},
+        "history": {"maxMessages": 3, "summaries": false},
         "rules": [{"pattern": "a", "reply": "b", "call": {"tool": "t"}}],
     });
     assert_eq!(config, expected);

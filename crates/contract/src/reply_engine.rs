@@ -46,6 +46,7 @@ pub fn request(number: u32) -> ModelRequest {
         history: Arc::default(),
         message: "Hello, what can you do? 🦊".into(),
         steps: Vec::new(),
+        earlier_steps: Vec::new(),
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
         may_call: true,

@@ -80,6 +80,7 @@ fn full_config(text: &str) -> AgentConfig {
         history: Some(HistoryLimits {
             max_messages: Some(0),
             max_characters: None,
+            tool_results: Some(false),
             unknown: fixture::unknown_members(),
         }),
         timeout_ms: Some(600_000),

@@ -1,11 +1,17 @@
 //! The part of a conversation that an engine receives.
 
+pub mod assembly;
+pub mod past_calls;
+
+use std::sync::Arc;
+
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
+use self::past_calls::{PastCalls, PastEnding};
 use crate::{Role, UnknownMembers};
 
-/// Limits of the conversation history that the engine receives; both apply.
+/// Limits of the conversation history that the engine receives; all apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,13 +23,18 @@ pub struct HistoryLimits {
         schema(minimum = 0, maximum = 500, nullable = false)
     )]
     pub max_messages: Option<u32>,
-    /// Maximum number of characters in all messages. Default 48000.
+    /// Maximum number of characters in all messages, tool calls and results. Default 48000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(minimum = 0, maximum = 1_000_000, nullable = false)
     )]
     pub max_characters: Option<u32>,
+    /// Whether the engine receives the tool calls of earlier turns with the first 4 KiB of each result.
+    /// Default true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub tool_results: Option<bool>,
     /// The members that only a newer version knows.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schema(ignore))]
@@ -39,6 +50,50 @@ impl HistoryLimits {
     /// Returns the effective limit on characters.
     pub fn characters(&self) -> u32 {
         self.max_characters.unwrap_or(48_000)
+    }
+
+    /// Returns whether calls of earlier turns are part of the history. Those that may have acted in turns
+    /// without a reply are so in any case.
+    pub fn has_tool_results(&self) -> bool {
+        self.tool_results.unwrap_or(true)
+    }
+
+    /// Returns the newest part of a history that fits the limit on characters with its tool calls, oldest
+    /// first; `None` if all of it fits. The first turn whose calls do not fit hides those of all turns before
+    /// it, but not their texts.
+    pub fn within_characters(&self, history: &[HistoryMessage]) -> Option<Vec<HistoryMessage>> {
+        let limit = self.characters() as usize;
+        let bytes =
+            |it: &HistoryMessage| it.content.len() + it.calls.as_ref().map_or(0, |it| it.bytes());
+        // Texts alone are within the limit. There are at most as many characters as bytes.
+        if history.iter().all(|it| it.calls.is_none())
+            || history.iter().map(bytes).sum::<usize>() <= limit
+        {
+            return None;
+        }
+        let (mut left, mut shows_calls) = (limit, true);
+        let mut kept = Vec::new();
+        for message in history.iter().rev() {
+            let text = message.content.chars().count();
+            let calls = message.calls.as_ref().map_or(0, |it| it.characters());
+            shows_calls &= calls == 0 || text + calls <= left;
+            let hides_calls = calls > 0 && !shows_calls;
+            if hides_calls && message.role == Role::User {
+                // Without them, it is a message without a reply.
+                continue;
+            }
+            let Some(rest) = left.checked_sub(text + if hides_calls { 0 } else { calls }) else {
+                break;
+            };
+            left = rest;
+            let calls = message.calls.clone().filter(|_| !hides_calls);
+            kept.push(HistoryMessage {
+                calls,
+                ..message.clone()
+            });
+        }
+        kept.reverse();
+        Some(kept)
     }
 
     /// Returns the number of texts, newest first, that fit both limits. Only whole texts count, up
@@ -60,7 +115,7 @@ impl HistoryLimits {
 }
 
 /// A message of the history, with only the data that engines need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HistoryMessage {
     /// The message's position in its conversation.
     pub seq: i64,
@@ -68,11 +123,35 @@ pub struct HistoryMessage {
     pub role: Role,
     /// The text of the message.
     pub content: ByteString,
+    /// The tool calls for the reply, with an agent's message; with a user's message, those of a turn whose
+    /// reply is not part of the history.
+    pub calls: Option<Arc<PastCalls>>,
+}
+
+impl HistoryMessage {
+    /// Creates a message without tool calls.
+    pub fn new(seq: i64, role: Role, content: impl Into<ByteString>) -> Self {
+        Self {
+            seq,
+            role,
+            content: content.into(),
+            calls: None,
+        }
+    }
+
+    /// Returns whether it is a superseded message, which is only shown because tools were called for it.
+    pub fn is_withdrawn(&self) -> bool {
+        let ending = self.calls.as_ref().and_then(|calls| calls.ending);
+        ending == Some(PastEnding::Withdrawn)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::{ModelStep, ToolStep};
 
     fn fitting(max_messages: u32, max_characters: u32, newest_first: &[&str]) -> usize {
         let limits = HistoryLimits {
@@ -93,6 +172,82 @@ mod tests {
         assert_eq!(fitting(0, 7, &texts), 0);
         assert_eq!(fitting(4, 0, &texts), 0);
         assert_eq!(fitting(1, 2, &["é🦊"]), 1, "characters, not bytes");
+    }
+
+    /// A message with calls of this many characters.
+    #[expect(clippy::unwrap_used, reason = "a test")]
+    fn with_calls(role: Role, content: &str, characters: usize) -> HistoryMessage {
+        let arguments = "é".repeat(characters);
+        let call = json!({"callId": "", "name": "", "function": "", "arguments": arguments});
+        let call: ToolStep = serde_json::from_value(call).unwrap();
+        let step = ModelStep {
+            calls: vec![call],
+            ..ModelStep::default()
+        };
+        let calls = PastCalls {
+            steps: vec![Arc::new(step)],
+            ..PastCalls::default()
+        };
+        HistoryMessage {
+            calls: Some(Arc::new(calls)),
+            ..HistoryMessage::new(0, role, content)
+        }
+    }
+
+    /// The messages that fit, with the number of characters of their calls.
+    fn within(characters: u32, history: &[HistoryMessage]) -> Option<Vec<(String, usize)>> {
+        let limits = HistoryLimits {
+            max_characters: Some(characters),
+            ..HistoryLimits::default()
+        };
+        let fitting = limits.within_characters(history)?.into_iter();
+        let shown = fitting.map(|it| {
+            let calls = it.calls.map_or(0, |calls| calls.characters());
+            (it.content.to_string(), calls)
+        });
+        Some(shown.collect())
+    }
+
+    #[test]
+    fn calls_count_and_are_whole_or_missing() {
+        let history = [
+            with_calls(Role::Agent, "aa", 1),
+            HistoryMessage::new(0, Role::User, "bb"),
+            with_calls(Role::Agent, "cc", 10),
+            HistoryMessage::new(0, Role::User, "dd"),
+            with_calls(Role::Agent, "ee", 3),
+        ];
+        let expected = |calls: [usize; 5]| {
+            let texts = ["aa", "bb", "cc", "dd", "ee"].map(str::to_owned);
+            texts.into_iter().zip(calls).collect::<Vec<_>>()
+        };
+        assert_eq!(within(100, &history), None, "all bytes fit");
+        assert_eq!(within(24, &history), Some(expected([1, 0, 10, 0, 3])));
+        assert_eq!(
+            within(23, &history),
+            Some(expected([0, 0, 10, 0, 3])),
+            "the oldest calls go first"
+        );
+        assert_eq!(
+            within(16, &history),
+            Some(expected([0, 0, 0, 0, 3])),
+            "calls that do not fit hide those before them, but no texts"
+        );
+        assert_eq!(
+            within(9, &history),
+            Some(expected([0, 0, 0, 0, 3])[2..].to_vec())
+        );
+        assert_eq!(within(4, &history), Some(expected([0; 5])[3..].to_vec()));
+    }
+
+    #[test]
+    fn a_message_without_a_reply_needs_its_calls() {
+        let history = [
+            with_calls(Role::User, "lost", 10),
+            HistoryMessage::new(0, Role::User, "a"),
+        ];
+        assert_eq!(within(14, &history), Some(vec![("a".to_owned(), 0)]));
+        assert_eq!(within(15, &history).map(|shown| shown.len()), Some(2));
     }
 
     #[test]

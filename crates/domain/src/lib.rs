@@ -78,7 +78,10 @@ pub use event::{Event, Seq};
 pub use event_data::EventData;
 pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
-pub use history::{HistoryLimits, HistoryMessage};
+pub use history::{
+    HistoryLimits, HistoryMessage,
+    past_calls::{PastCalls, PastEnding},
+};
 pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;

@@ -55,6 +55,8 @@ pub const METADATA_KEY_CHARACTERS: usize = 64;
 pub const METADATA_VALUE_CHARACTERS: usize = 512;
 /// The maximum number of bytes of an agent's message in an event; larger ones are omitted.
 pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
+/// The maximum number of bytes of a tool's result in the turns after its own.
+pub const PAST_RESULT_BYTES: usize = 4 * 1024;
 /// The maximum nesting depth of a tool's arguments. Deeper arguments are neither passed to the tool
 /// nor stored. The depth limits of stores and JSON readers are much higher.
 pub const ARGUMENT_LEVELS: usize = 32;

@@ -193,7 +193,7 @@ impl ToolEnd {
 
 impl ToolStep {
     /// Returns the end. That of a call without one is unknown: it may have taken effect.
-    fn settled_end(&self) -> Cow<'_, ToolEnd> {
+    pub(crate) fn settled_end(&self) -> Cow<'_, ToolEnd> {
         match &self.end {
             Some(end) => Cow::Borrowed(end),
             None => Cow::Owned(ToolEnd::outcome_unknown()),

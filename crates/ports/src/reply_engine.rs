@@ -24,13 +24,16 @@ pub struct ModelRequest {
     pub turn_number: i64,
     /// The user of the conversation, if known.
     pub user_id: Option<String>,
-    /// The conversation before this message, oldest first. Empty in the first request of an immediate
-    /// engine.
+    /// The conversation before this message, with earlier tool calls, oldest first. Empty in the first
+    /// request of an immediate engine.
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: Arc<str>,
     /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
+    /// Responses with tool calls for the same message in turns that this one repeats or replaces, with the
+    /// results: what may have taken effect already. They count as made in this turn, before `steps`.
+    pub earlier_steps: Vec<Arc<ModelStep>>,
     /// The agent's tools that are available now. Empty in the first request of an immediate engine.
     pub tools: Arc<[AgentTool]>,
     /// The agent's capabilities whose tools are unavailable now, and tool servers that are
@@ -57,6 +60,7 @@ impl ModelRequest {
             history: Arc::default(),
             message: message.into(),
             steps: Vec::new(),
+            earlier_steps: Vec::new(),
             tools: Arc::default(),
             unavailable_tools: Vec::new(),
             may_call: true,

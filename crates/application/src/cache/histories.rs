@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use bytestring::ByteString;
-use domain::{ConversationId, HistoryMessage, TenantId};
+use domain::{ConversationId, HistoryMessage, MemorySize as _, Role, TenantId};
 use ports::HistoryQuery;
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
@@ -49,7 +49,10 @@ struct ByBytes;
 impl Weighter<Key, History> for ByBytes {
     fn weight(&self, (tenant, _): &Key, history: &History) -> u64 {
         let texts = history.messages.iter().flatten();
-        let texts = texts.map(|message| message.content.len());
+        let texts = texts.map(|message| {
+            let calls = message.calls.as_ref();
+            message.content.len() + calls.map_or(0, |calls| calls.memory_bytes())
+        });
         let slots =
             history.messages.as_ref().map_or(0, Vec::capacity) * size_of::<HistoryMessage>();
         let entry = size_of::<Key>() + size_of::<History>() + tenant.as_str().len();
@@ -119,9 +122,18 @@ impl HistoryCache {
         query: HistoryQuery,
         mut messages: Vec<HistoryMessage>,
     ) {
-        let newest_first = messages.iter().rev().map(|message| &*message.content);
-        let fitting = query.limits.fitting(newest_first);
-        messages.drain(..messages.len() - fitting);
+        // As in the store: withdrawn messages do not count, and go with the one before them; a reply whose
+        // message is cut off has no calls.
+        let newest_first = messages.iter().rev().filter(|it| !it.is_withdrawn());
+        let texts = newest_first.clone().map(|message| &*message.content);
+        let fitting = query.limits.fitting(texts);
+        if let Some(too_many) = newest_first.map(|it| it.seq).nth(fitting) {
+            messages.retain(|message| message.seq > too_many);
+            let mut replies = messages.iter_mut().filter(|it| !it.is_withdrawn());
+            if let Some(first) = replies.next().filter(|first| first.role == Role::Agent) {
+                first.calls = None;
+            }
+        }
         messages.shrink_to_fit();
         join_texts(&mut messages);
         let key = (tenant.clone(), id);

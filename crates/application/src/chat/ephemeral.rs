@@ -142,11 +142,7 @@ fn history(limits: &domain::HistoryLimits, messages: Vec<(Role, String)>) -> Vec
     let omitted = messages.len() - limits.fitting(newest_first);
     let numbered = (1..).zip(messages).skip(omitted);
     numbered
-        .map(|(seq, (role, content))| HistoryMessage {
-            seq,
-            role,
-            content: content.into(),
-        })
+        .map(|(seq, (role, content))| HistoryMessage::new(seq, role, content))
         .collect()
 }
 

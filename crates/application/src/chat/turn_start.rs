@@ -58,7 +58,8 @@ impl TurnStart {
                     },
                     failure,
                     messages,
-                    has_cached_history: target.superseded.is_none(),
+                    has_cached_history: target.superseded.is_none() && messages.retry_of.is_none(),
+                    window: None,
                     store_time: store_start.elapsed(),
                     journal: Vec::new(),
                 });

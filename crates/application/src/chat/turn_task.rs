@@ -8,8 +8,8 @@ use std::{
 };
 
 use domain::{
-    Agent, ConversationId, HistoryMessage, MessageId, Problem, ProblemCode, Role, TurnStarted,
-    TurnStep,
+    Agent, ConversationId, HistoryLimits, HistoryMessage, MessageId, ModelStep, PastCalls, Problem,
+    ProblemCode, Role, TurnStarted, TurnStep,
 };
 use futures::FutureExt;
 use ports::{HistoryQuery, ModelRequest, RepositoryError};
@@ -34,9 +34,11 @@ pub(super) struct TurnTask {
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     pub(super) messages: TurnMessages,
-    /// True if the history for the turn may be cached; one that contains superseded messages is not
-    /// used.
+    /// True if the history for the turn may be cached. One that contains superseded messages is not used,
+    /// nor one without the calls of the turns that this one repeats.
     pub(super) has_cached_history: bool,
+    /// The history before tool calls were left out that exceed its limit; `None` if none were.
+    pub(super) window: Option<Vec<HistoryMessage>>,
     /// The time spent in the store so far.
     pub(super) store_time: Duration,
     /// The entries of its journal, if it is resumed.
@@ -76,7 +78,9 @@ impl TurnTask {
             },
             failure: None,
             messages: promoted.messages,
-            has_cached_history: true,
+            // A resumed turn may be one that repeats others.
+            has_cached_history: promoted.journal.is_empty(),
+            window: None,
             store_time: Duration::ZERO,
             journal: promoted.journal,
         }
@@ -102,7 +106,7 @@ impl RunningTask<'_> {
     async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
         let history_start = Instant::now();
         match self.history().await {
-            Ok(history) => self.task.request.history = Arc::new(history),
+            Ok(window) => self.set_history(window),
             Err(error) => {
                 tracing::warn!(
                     error = ports::error::one_line(&error),
@@ -129,7 +133,10 @@ impl RunningTask<'_> {
         match result {
             Ok(None) if live.is_interrupted() => self.finisher().hand_over().await,
             Ok(None) => self.finisher().read_outcome().await,
-            Ok(Some(Ok(reply))) => self.complete(reply, engine_time).await,
+            Ok(Some(Ok(reply))) => {
+                let steps = journal.model_steps();
+                self.complete(reply, &steps, engine_time).await
+            }
             Ok(Some(Err(problem))) => self.finisher().fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
@@ -142,7 +149,7 @@ impl RunningTask<'_> {
         } = &*self.task;
         let query = HistoryQuery {
             before: messages.message.seq,
-            limits: request.agent.config.history.clone().unwrap_or_default(),
+            limits: self.limits(),
         };
         let (tenant, conversation) = (&request.tenant, self.conversation());
         let histories = &self.context.histories;
@@ -156,7 +163,37 @@ impl RunningTask<'_> {
         conversations.history(tenant, conversation, &query).await
     }
 
-    async fn complete(&mut self, reply: Reply, engine: Duration) -> FinishedTurn {
+    /// Gives the engine what of the history fits its limits.
+    fn set_history(&mut self, mut window: Vec<HistoryMessage>) {
+        let limits = self.limits();
+        let TurnTask {
+            request, messages, ..
+        } = &mut *self.task;
+        let before = messages.message.seq;
+        if let Some(calls) = window.pop_if(|last| last.seq >= before) {
+            let calls = calls.calls.map(|calls| calls.steps.clone());
+            request.earlier_steps = calls.unwrap_or_default();
+        }
+        match limits.within_characters(&window) {
+            Some(fitting) => {
+                request.history = Arc::new(fitting);
+                self.task.window = Some(window);
+            }
+            None => request.history = Arc::new(window),
+        }
+    }
+
+    fn limits(&self) -> HistoryLimits {
+        let config = &self.task.request.agent.config;
+        config.history.clone().unwrap_or_default()
+    }
+
+    async fn complete(
+        &mut self,
+        reply: Reply,
+        steps: &[Arc<ModelStep>],
+        engine: Duration,
+    ) -> FinishedTurn {
         let ports = &self.context.ports;
         let now = ports.clock.now();
         let chat_reply = reply.chat_reply(&self.task.started, now);
@@ -164,7 +201,7 @@ impl RunningTask<'_> {
         let ending = TurnEnding::Completed(reply);
         let stored = self.finisher().store(ending, now).await;
         if let Ok(FinishOutcome::Finished { .. }) = &stored {
-            self.cache_history(&chat_reply.message);
+            self.cache_history(&chat_reply.message, steps);
         }
         let completed = |committed: Committed| {
             TurnOutcome::Completed(CompletedChat {
@@ -181,23 +218,35 @@ impl RunningTask<'_> {
         self.task.ownership.live.subject().conversation_id
     }
 
-    /// Caches the history for the next turn.
-    fn cache_history(&mut self, reply: &str) {
-        let conversation = self.conversation();
+    /// Caches the history for the next turn. `steps` are the calls for the reply.
+    fn cache_history(&mut self, reply: &str, steps: &[Arc<ModelStep>]) {
+        let (conversation, limits) = (self.conversation(), self.limits());
         let TurnTask {
-            request, messages, ..
+            request,
+            messages,
+            window,
+            ..
         } = &mut *self.task;
-        let mut history = Arc::unwrap_or_clone(mem::take(&mut request.history));
-        let message = (messages.message.seq, Role::User, &*request.message);
-        let reply = (messages.reply_seq, Role::Agent, reply);
-        history.extend([message, reply].map(|(seq, role, content)| HistoryMessage {
-            seq,
-            role,
-            content: content.into(),
-        }));
+        let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
+        let mut history = window.take().unwrap_or_else(history);
+        history.push(HistoryMessage::new(
+            messages.message.seq,
+            Role::User,
+            &*request.message,
+        ));
+        let own = if limits.has_tool_results() {
+            steps
+        } else {
+            &[]
+        };
+        let calls = PastCalls::of_reply(own, reply).after(&request.earlier_steps);
+        history.push(HistoryMessage {
+            calls: calls.map(Arc::new),
+            ..HistoryMessage::new(messages.reply_seq, Role::Agent, reply)
+        });
         let query = HistoryQuery {
             before: messages.reply_seq + 1,
-            limits: request.agent.config.history.clone().unwrap_or_default(),
+            limits,
         };
         let histories = &self.context.histories;
         let next_turn = messages.turn_number + 1;

@@ -1,11 +1,15 @@
 //! One request to the model of an engine, and its report to the circuit breaker.
 
 use std::{
+    mem,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use domain::{FinishReason, LlmSettings, Problem, ProblemCode, tool_call::json_bytes};
+use domain::{
+    FinishReason, HistoryMessage, LlmSettings, ModelStep, PastCalls, PastEnding, Problem,
+    ProblemCode, Role, history::past_calls::without_state, tool_call::json_bytes,
+};
 use futures::StreamExt;
 use ports::{ModelChunk, ModelRequest, ReplyEngine, ReplyError, RequestedCall, UnusableReply};
 use serde_json::Value;
@@ -69,7 +73,8 @@ pub(super) async fn attempt(
 }
 
 /// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses
-/// the operator's model.
+/// the operator's model. Earlier steps of the same turn are only those of this engine: others appear as the
+/// calls of an earlier turn.
 pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> ModelRequest {
     let mut request = request.clone();
     let llm = request.agent.config.llm.as_ref();
@@ -77,7 +82,29 @@ pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> Model
         let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
         *llm = llm.take().map(|llm| LlmSettings { model: None, ..llm });
     }
+    let is_own = |step: &Arc<ModelStep>| step.response.engine == candidate.name;
+    if request.tools.is_empty() || !request.earlier_steps.iter().all(is_own) {
+        move_to_history(&mut request);
+    }
     request
+}
+
+/// Moves the earlier steps of a request into its history, after the message for which they were made.
+fn move_to_history(request: &mut ModelRequest) {
+    let steps = without_state(&mem::take(&mut request.earlier_steps));
+    if steps.is_empty() {
+        return;
+    }
+    let calls = PastCalls {
+        steps,
+        ending: Some(PastEnding::Replaced),
+        ..PastCalls::default()
+    };
+    let last = request.history.last().map_or(0, |last| last.seq);
+    Arc::make_mut(&mut request.history).push(HistoryMessage {
+        calls: Some(Arc::new(calls)),
+        ..HistoryMessage::new(last + 1, Role::User, &*request.message)
+    });
 }
 
 async fn collect(

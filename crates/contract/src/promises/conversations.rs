@@ -92,6 +92,14 @@ macro_rules! conversation_promises {
                 history_includes_messages_that_are_answered_again,
                 history_includes_the_greeting,
             }
+            past_calls {
+                history_has_the_calls_of_completed_turns,
+                history_keeps_turns_without_a_reply_that_may_have_acted,
+                history_has_no_call_without_an_end,
+                history_ends_with_the_acts_for_the_same_message,
+                history_has_the_acts_of_superseded_messages,
+                history_of_a_fork_has_the_calls_of_the_original,
+            }
         }
     };
 }

@@ -20,7 +20,7 @@ pub use self::{
     },
     credential::{Revocation, StateChange},
     message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
-    turn::{KeyName, StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart},
+    turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart},
     usage::UsageRow,
 };
 
@@ -56,6 +56,8 @@ pub struct Rows {
     pub starts: Vec<TurnStart>,
     /// Turns in progress that are given to another node.
     pub assignments: Vec<TurnAssignment>,
+    /// Turns in progress that call tools. One that has made a call that may act keeps that.
+    pub calls: Vec<TurnCalls>,
     /// New entries of journals. One that is stored already is not changed.
     pub steps: Vec<StepRow>,
     /// Entries whose calls have ended, unless their end is stored already.

@@ -3,7 +3,7 @@
 use domain::{ConversationId, NodeId, TenantId, TurnId, TurnStep};
 use ports::{
     FactsQuery, RepositoryError,
-    write_store::{RunningTurn, StepRow},
+    write_store::{RunningTurn, StepRow, TurnCalls},
 };
 
 use crate::{Command, Part, Planned, Planner, Scope};
@@ -38,6 +38,21 @@ impl RecordSteps {
     }
 }
 
+impl RecordSteps {
+    /// What the new calls say about the turn.
+    fn calls(&self) -> Option<TurnCalls> {
+        let calls = self.begun.iter().filter_map(|(_, step)| match step {
+            TurnStep::Tool(call) => Some(call.may_have_acted()),
+            _ => None,
+        });
+        Some(TurnCalls {
+            tenant: self.tenant.clone(),
+            id: self.turn_id,
+            may_act: calls.reduce(|any, acts| any || acts)?,
+        })
+    }
+}
+
 impl Command for RecordSteps {
     type Outcome = bool;
 
@@ -60,6 +75,7 @@ impl Command for RecordSteps {
         if !planner.facts.running_turns.contains(&running) {
             return Ok(Planned::Rejected(false));
         }
+        planner.rows.calls.extend(self.calls());
         planner.rows.steps.extend(self.rows(&self.begun));
         planner.rows.step_ends.extend(self.rows(&self.ended));
         Ok(Planned::Applied(true))

@@ -52,6 +52,7 @@ impl KnownFacts {
             ends,
             starts,
             assignments,
+            calls: _,
             steps: _,
             step_ends: _,
             usage: _,

@@ -175,7 +175,8 @@ pub(crate) fn any_text(call: &RuleCall, has: &impl Fn(&str) -> bool) -> bool {
 pub(crate) fn result_of(call: &RuleCall, request: &ModelRequest) -> Option<String> {
     let own_id = format!("{}-", request.turn_id);
     let is_made = |made: &&ToolStep| made.call_id.starts_with(&own_id) || is_equal(made, call);
-    let mut made = request.steps.iter().rev().flat_map(|step| &step.calls);
+    let steps = request.earlier_steps.iter().chain(&request.steps);
+    let mut made = steps.rev().flat_map(|step| &step.calls);
     let result = made.find(is_made).map(ToolStep::text);
     result.or_else(|| (!request.may_call).then(|| NO_CALL_LEFT.to_owned()))
 }

@@ -87,6 +87,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);
     turns::assign(batch, &rows.assignments);
+    turns::set_calls(batch, &rows.calls);
     turns::end_steps(batch, &rows.step_ends);
     usage::insert(batch, &rows.usage);
     messages::insert(batch, &rows.messages);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use domain::{Fingerprint, HistoryMessage, Role, Timestamp, Usage};
+use domain::{Fingerprint, Timestamp, Usage};
 use ports::{BoxError, RepositoryError};
 use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
 use time::OffsetDateTime;
@@ -88,19 +88,6 @@ pub fn usage(input_tokens: Option<i64>, output_tokens: Option<i64>) -> Option<Us
         output_tokens,
         ..Usage::default()
     })
-}
-
-/// Builds the history from the columns `seq`, `role` and `content` of its messages. An engine cannot
-/// tell what a message of an unknown role is, so it is left out.
-pub fn history(messages: Vec<(i64, String, String)>) -> Vec<HistoryMessage> {
-    let known = |(seq, role, content): (i64, String, String)| {
-        Some(HistoryMessage {
-            seq,
-            role: Role::known(&role)?,
-            content: content.into(),
-        })
-    };
-    messages.into_iter().filter_map(known).collect()
 }
 
 /// Reads the fingerprint of an idempotency record.

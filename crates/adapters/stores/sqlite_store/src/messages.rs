@@ -66,6 +66,13 @@ macro_rules! find {
     };
 }
 
+/// The condition that message `m` of turn `t`, if it has one, is part of a history.
+macro_rules! is_remembered {
+    () => {
+        "m.superseded_at is null and (t.id is null or t.status <> 'failed' or coalesce(t.has_acted, 0))"
+    };
+}
+
 impl MessageSql for SqliteStore {
     const PAGE_ASCENDING: &'static str = page!("seq > ?3", "seq");
     const PAGE_DESCENDING: &'static str = page!("seq < ?3", "seq desc");
@@ -73,16 +80,51 @@ impl MessageSql for SqliteStore {
     /// The sum runs over whole messages, newest first, so that the first message over the limit hides
     /// all earlier ones.
     const HISTORY: &'static str = concat!(
-        "select m.seq, m.role, m.content \
-         from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
-         from (select m.seq, m.role, m.content from conversations c join messages m \
+        "select m.*, h.has_calls or coalesce(m.is_of_turn_with_calls, 0) as has_calls \
+         from (select exists (select 1 from turns t where t.tenant_id = ?1 \
+            and t.conversation_id = ?2 and t.has_acted is not null) as has_calls) h \
+         left join (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
+         from (select m.seq, m.role, m.content, t.id as turn_id, \
+            t.conversation_id as turn_conversation_id, t.message_seq, t.reply_seq, t.sort_seq, \
+            t.conversation_id <> ?2 and exists (select 1 from turns o where o.tenant_id = ?1 \
+                and o.conversation_id = t.conversation_id and o.has_acted is not null) \
+                as is_of_turn_with_calls \
+         from conversations c join messages m \
          on m.tenant_id = c.tenant_id and m.conversation_id = c.id \
          left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
          where c.tenant_id = ?1 and c.id = ?2 and ",
         visible!(),
-        " and m.seq < ?3 and m.superseded_at is null and coalesce(t.status <> 'failed', true) \
-         order by m.seq desc limit ?4) m) m \
-         where m.characters <= ?5 order by m.seq"
+        " and m.seq < ?3 and ",
+        is_remembered!(),
+        " order by m.seq desc limit ?4) m) m \
+         on m.characters <= ?5 order by m.seq"
+    );
+
+    const PAST_TURNS: &'static str = concat!(
+        "select r.id, r.message_seq, r.status, r.input, \
+            coalesce(r.input = (select n.content from messages n where n.tenant_id = ?1 \
+                and n.conversation_id = ?2 and n.seq = ?5), 0) as is_repeated, \
+            coalesce(r.agent_version = (select o.agent_version from messages n \
+                join turns o on o.tenant_id = n.tenant_id and o.id = n.turn_id \
+                where n.tenant_id = ?1 and n.conversation_id = ?2 and n.seq = ?5), 0) \
+                as has_same_agent, \
+            (select '[' || group_concat(s.body, ',' order by s.number) || ']' from turn_steps s \
+                where s.tenant_id = ?1 and s.turn_id = r.id) as journal \
+         from (select r.*, sum(r.bytes) over (order by r.message_seq desc, r.sort_seq desc) as total \
+         from (select r.*, (select sum(octet_length(s.body)) from turn_steps s \
+                where s.tenant_id = ?1 and s.turn_id = r.id) as bytes \
+         from turns r where r.tenant_id = ?1 and r.conversation_id = ?2 and r.has_acted is not null \
+            and r.status in ('completed', 'failed', 'cancelled') \
+            and r.message_seq > max(?4, coalesce((select m.seq from messages m \
+                left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
+                where m.tenant_id = ?1 and m.conversation_id = ?2 and m.seq < ?3 and ",
+        is_remembered!(),
+        " order by m.seq desc limit 1), 0)) \
+            and (r.message_seq <= ?5 or ?3 > 0 and exists (select 1 from messages n where n.tenant_id = ?1 \
+                and n.conversation_id = ?2 and n.seq = r.message_seq \
+                and n.superseded_at is not null)) \
+            and r.sort_seq <= ?6 \
+         order by r.message_seq desc, r.sort_seq desc limit 600) r) r where r.total <= ?7 order by r.message_seq, r.sort_seq"
     );
 
     const FIND: &'static str = find!("m.id = ?3");

@@ -85,6 +85,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.ends, turns::end)?;
     changes.each(&rows.starts, turns::start);
     changes.each(&rows.assignments, turns::assign);
+    changes.each(&rows.calls, turns::set_calls);
     changes.each(&rows.steps, turns::insert_step);
     changes.each(&rows.step_ends, turns::end_step);
     changes.each(&rows.usage, usage::insert);

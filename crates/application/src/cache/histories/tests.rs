@@ -1,7 +1,7 @@
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use contract::fixture;
-use domain::{HistoryLimits, Role};
+use domain::{HistoryLimits, ModelResponse, ModelStep, PastCalls, PastEnding};
 
 use super::*;
 
@@ -14,11 +14,7 @@ fn limits() -> HistoryLimits {
 }
 
 fn messages(seqs: Range<i64>, content: &str) -> Vec<HistoryMessage> {
-    let message = |seq| HistoryMessage {
-        seq,
-        role: Role::User,
-        content: content.into(),
-    };
+    let message = |seq| HistoryMessage::new(seq, Role::User, content);
     seqs.map(message).collect()
 }
 
@@ -145,4 +141,60 @@ fn active_conversations_are_cached_despite_many_idle_ones() {
         }
     }
     assert!(found > 1_700, "{found} of 1,800");
+}
+
+/// A message with a call whose response has this text.
+fn with_calls(seq: i64, role: Role, text: &str, ending: Option<PastEnding>) -> HistoryMessage {
+    let response = ModelResponse {
+        text: text.to_owned(),
+        ..ModelResponse::default()
+    };
+    let step = ModelStep {
+        response,
+        calls: Vec::new(),
+    };
+    let calls = PastCalls {
+        steps: vec![Arc::new(step)],
+        text_bytes: 0,
+        ending,
+    };
+    HistoryMessage {
+        calls: Some(Arc::new(calls)),
+        ..HistoryMessage::new(seq, role, "a")
+    }
+}
+
+#[test]
+fn tool_calls_have_a_weight() {
+    let histories = HistoryCache::default();
+    keep(&histories, 1, 3, messages(1..3, "a"));
+    let without = histories.cache.weight();
+    let with = vec![with_calls(1, Role::Agent, &"x".repeat(10_000), None)];
+    keep(&histories, 1, 3, with.clone());
+    assert!(histories.cache.weight() > without + 9_000);
+    assert_eq!(take(&histories, 1, 3), Some(with));
+}
+
+#[test]
+fn withdrawn_messages_do_not_count_and_go_with_the_one_before_them() {
+    let histories = HistoryCache::default();
+    let withdrawn = |seq| with_calls(seq, Role::User, "", Some(PastEnding::Withdrawn));
+    let mut all = vec![withdrawn(1)];
+    all.extend(messages(2..4, "a"));
+    all.push(withdrawn(4));
+    all.extend(messages(5..9, "a"));
+    keep(&histories, 1, 9, all.clone());
+    assert_eq!(take(&histories, 1, 9), Some(all[3..].to_vec()));
+}
+
+#[test]
+fn a_reply_whose_message_is_cut_off_has_no_calls() {
+    let histories = HistoryCache::default();
+    let mut all = messages(1..3, "a");
+    all.push(with_calls(3, Role::Agent, "", None));
+    all.extend(messages(4..7, "a"));
+    keep(&histories, 1, 7, all);
+    let kept = take(&histories, 1, 7).unwrap();
+    assert_eq!((kept.len(), kept[0].seq), (4, 3));
+    assert_eq!(kept[0].calls, None);
 }

@@ -87,7 +87,11 @@ impl CheckedCall {
                 },
                 arguments: object_text(requested.arguments),
                 at,
-                repetition: offered.map_or_else(Repetition::default, repetition),
+                repetition: match offered.filter(|_| failure.is_none()) {
+                    Some(tool) => repetition(tool),
+                    // It is not made.
+                    None => Repetition::Harmless,
+                },
                 timeout_ms: offered.map(|tool| milliseconds(time_limit(tool, config))),
                 end: failure
                     .as_ref()

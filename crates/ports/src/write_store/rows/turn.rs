@@ -170,6 +170,17 @@ pub struct TurnAssignment {
     pub node: Option<NodeId>,
 }
 
+/// A turn whose journal gets tool calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnCalls {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// True if one of the calls may act.
+    pub may_act: bool,
+}
+
 /// A row of `turn_steps`: one entry of the journal of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRow {

@@ -16,11 +16,7 @@ fn roles_and_texts(request: ModelRequest) -> Vec<(String, String)> {
 fn request_after(history: &[(Role, String)]) -> ModelRequest {
     let messages = (1..)
         .zip(history)
-        .map(|(seq, (role, content))| HistoryMessage {
-            seq,
-            role: *role,
-            content: content.as_str().into(),
-        });
+        .map(|(seq, (role, content))| HistoryMessage::new(seq, *role, content.as_str()));
     ModelRequest {
         history: Arc::new(messages.collect()),
         message: "the new message".into(),

@@ -65,7 +65,7 @@ pub(crate) enum PromptMessage<'a> {
         tool_calls: Vec<AssistantToolCall<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: Cow<'a, str>,
         content: &'a str,
     },
 }
@@ -73,7 +73,7 @@ pub(crate) enum PromptMessage<'a> {
 /// A tool call of the model in the history of the request.
 #[derive(Serialize)]
 pub(crate) struct AssistantToolCall<'a> {
-    pub(crate) id: &'a str,
+    pub(crate) id: Cow<'a, str>,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     pub(crate) function: FunctionCall<'a>,

@@ -4,6 +4,7 @@ mod errors;
 mod fixture;
 mod logs;
 mod models;
+mod past_calls;
 mod prompts;
 mod refusals;
 mod retries;

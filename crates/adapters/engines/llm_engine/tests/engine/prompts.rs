@@ -35,11 +35,7 @@ fn format_messages(messages: &[Value]) -> String {
 }
 
 fn history_message(seq: i64, role: Role, content: &str) -> HistoryMessage {
-    HistoryMessage {
-        seq,
-        role,
-        content: content.into(),
-    }
+    HistoryMessage::new(seq, role, content)
 }
 
 #[tokio::test]

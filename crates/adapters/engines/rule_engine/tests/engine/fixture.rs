@@ -58,6 +58,7 @@ pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
 
 pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
     ModelRequest {
+        earlier_steps: Vec::new(),
         tenant: tenant(),
         agent: Arc::clone(agent),
         turn_id: TurnId::new(Uuid::from_u128(2)),

@@ -1,7 +1,7 @@
 //! Rows of `turns`.
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
-use ports::write_store::{StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart};
+use ports::write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
 use crate::{
@@ -61,6 +61,13 @@ relational::statements! {
         "update turns set node_id = n.node from ",
         unnest!(1 text, 2 uuid, 3 uuid),
         " as n (tenant, id, node) where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
+    const SET_CALLS: &str = concat!(
+        "update turns set has_acted = n.may_act from ",
+        unnest!(1 text, 2 uuid, 3 boolean),
+        " as n (tenant, id, may_act) where turns.tenant_id = n.tenant and turns.id = n.id \
+            and (turns.has_acted is null or turns.has_acted < n.may_act)"
     );
 
     const INSERT_STEPS: &str = insert_steps!();
@@ -162,6 +169,15 @@ pub(super) fn assign(batch: &mut CteBatch, rows: &[TurnAssignment]) {
             .column(rows, |row| row.tenant.as_str())
             .column(rows, |row| row.id.uuid())
             .column(rows, |row| row.node.map(NodeId::uuid))
+    });
+}
+
+/// Updates turns that call tools.
+pub(super) fn set_calls(batch: &mut CteBatch, rows: &[TurnCalls]) {
+    batch.add(SET_CALLS, rows, |set, rows| {
+        set.column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.may_act)
     });
 }
 

@@ -14,7 +14,7 @@ use ports::{
 use uuid::Uuid;
 
 use super::{
-    Repositories,
+    Repositories, histories,
     messages::{self, MessageSql},
 };
 use crate::{
@@ -137,6 +137,6 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         id: ConversationId,
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        messages::history(&self.0, tenant, id, query).await
+        histories::find(&self.0, tenant, id, query).await
     }
 }

@@ -1,20 +1,23 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
-use domain::{AsOf, ConversationId, HistoryMessage, Message, Page, TenantId};
-use ports::{
-    FoundMessage, HistoryQuery, ListingOrder, MessageQuery, MessageReference, RepositoryError,
-};
+use domain::{AsOf, ConversationId, Message, Page, TenantId};
+use ports::{FoundMessage, ListingOrder, MessageQuery, MessageReference, RepositoryError};
 
 use crate::{
-    Parameter, Store, column, page_budget, parameters,
+    Parameter, Store, page_budget, parameters,
     read::{self, ReadAs},
     statements,
-    stored::{StoredFoundMessage, StoredListedMessage},
+    stored::{StoredFoundMessage, StoredHistoryMessage, StoredListedMessage, StoredPastTurn},
 };
 
 /// The statements on the messages of conversation 2 of tenant 1.
 pub trait MessageSql:
-    Store<Row: ReadAs<StoredListedMessage> + ReadAs<StoredFoundMessage> + ReadAs<(i64, String, String)>>
+    Store<
+    Row: ReadAs<StoredListedMessage>
+             + ReadAs<StoredFoundMessage>
+             + ReadAs<StoredHistoryMessage>
+             + ReadAs<StoredPastTurn>,
+>
 {
     statements! {
         /// At most 4 messages after position 3, with the superseded ones if 5 is true, joined to the
@@ -24,8 +27,16 @@ pub trait MessageSql:
         /// The messages before position 3.
         const PAGE_DESCENDING: &'static str;
 
-        /// The newest messages before position 3, at most 4, with at most 5 characters, oldest first.
+    /// The newest messages before position 3, at most 4, with at most 5 characters, oldest first, with
+    /// their turns; without any, one row of nulls. `has_calls` of any row says if turns of the conversation
+    /// or, of copied messages, of the original have called tools.
         const HISTORY: &'static str;
+
+    /// The ended turns with calls whose user's messages are after position 4 and after the last message of
+    /// a history before position 3, and not after position 5; those after it, too, whose messages are
+    /// superseded, unless 3 is 0. Only turns with a sort key of at most 6, and the newest with at most 7
+    /// bytes of journals. `is_repeated` and `has_same_agent` compare with the message at position 5.
+    const PAST_TURNS: &'static str;
 
         /// The message with id 3.
         const FIND: &'static str;
@@ -88,18 +99,4 @@ pub(super) async fn find<S: MessageSql>(
         before: found.before,
         previous,
     }))
-}
-
-/// Implements `ConversationRepository::history`.
-pub(super) async fn history<S: MessageSql>(
-    store: &S,
-    tenant: &TenantId,
-    id: ConversationId,
-    query: &HistoryQuery,
-) -> Result<Vec<HistoryMessage>, RepositoryError> {
-    let messages = i64::from(query.limits.messages());
-    let characters = i64::from(query.limits.characters());
-    let parameters = parameters![tenant, id, query.before, messages, characters];
-    let rows = store.fetch_all(S::HISTORY, parameters).await?;
-    read::rows("messages", rows, Ok).map(column::history)
 }

@@ -7,6 +7,7 @@ mod conversations;
 mod credentials;
 mod events;
 mod first_key;
+mod histories;
 mod idempotency;
 mod messages;
 mod nodes;

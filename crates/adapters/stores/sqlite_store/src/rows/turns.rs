@@ -3,7 +3,7 @@
 use domain::Seq;
 use ports::{
     RepositoryError,
-    write_store::{StepRow, TurnAssignment, TurnEnd, TurnRow, TurnStart},
+    write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart},
 };
 use serde::Serialize;
 
@@ -33,6 +33,10 @@ relational::statements! {
         where tenant_id = ? and id = ?";
 
     const ASSIGN: &str = "update turns set node_id = ? where tenant_id = ? and id = ?";
+
+    const SET_CALLS: &str = "\
+        update turns set has_acted = ?1 \
+        where tenant_id = ?2 and id = ?3 and (has_acted is null or has_acted < ?1)";
 
     const INSERT_STEP: &str = "\
         insert into turn_steps (tenant_id, turn_id, number, has_ended, body) \
@@ -127,6 +131,18 @@ pub(super) fn assign<'r>(changes: &mut Changes<'r>, row: &'r TurnAssignment) {
     changes.add(
         ASSIGN,
         [row.node.into(), row.tenant.as_str().into(), row.id.into()],
+    );
+}
+
+/// Updates a turn that calls tools.
+pub(super) fn set_calls<'r>(changes: &mut Changes<'r>, row: &'r TurnCalls) {
+    changes.add(
+        SET_CALLS,
+        [
+            row.may_act.into(),
+            row.tenant.as_str().into(),
+            row.id.into(),
+        ],
     );
 }
 

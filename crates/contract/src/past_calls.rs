@@ -1,0 +1,310 @@
+//! `ConversationRepository::history`: the tool calls of earlier turns.
+
+use domain::{
+    Agent, Conversation, HistoryLimits, HistoryMessage, ModelResponse, Repetition, ToolStep,
+    TurnStep,
+};
+use ports::HistoryQuery;
+use writes::{BeginTurn, RecordSteps};
+
+use crate::{Store, fixture, forks, lookup, results::ResultExt as _, setup};
+
+/// Returns the history before a position, as lines: the position, the role, the text, the ids of the calls and
+/// the end of the turn.
+async fn shown(storage: &Store, conversation: &Conversation, before: i64) -> Vec<String> {
+    let limits = HistoryLimits::default();
+    shown_within(storage, conversation, before, limits).await
+}
+
+async fn shown_within(
+    storage: &Store,
+    conversation: &Conversation,
+    before: i64,
+    limits: HistoryLimits,
+) -> Vec<String> {
+    let query = HistoryQuery { before, limits };
+    let (tenant, conversations) = (fixture::tenant(), &storage.conversations);
+    let history = conversations.history(&tenant, conversation.id, &query);
+    history.await.success().iter().map(line).collect()
+}
+
+fn line(message: &HistoryMessage) -> String {
+    let HistoryMessage {
+        seq, role, content, ..
+    } = message;
+    let calls = message.calls.as_ref().map(|calls| {
+        let ids = calls.steps.iter().flat_map(|step| &step.calls);
+        let ids: Vec<_> = ids.map(|call| call.call_id.as_str()).collect();
+        let ending = calls.ending.map(|end| format!(" {end:?}"));
+        format!(" [{}]{}", ids.join(", "), ending.unwrap_or_default())
+    });
+    format!(
+        "{seq} {} {content}{}",
+        role.as_str(),
+        calls.unwrap_or_default()
+    )
+}
+
+/// Starts a numbered turn that makes one call, with an id that contains the number.
+async fn start(storage: &Store, begin: &BeginTurn, number: u32, repetition: Repetition) {
+    setup::start_turn(storage, begin).await;
+    let call = ToolStep {
+        repetition,
+        ..fixture::tool_step(&format!("call {number}"))
+    };
+    let open = TurnStep::Tool(call.clone());
+    let ended = TurnStep::Tool(ToolStep {
+        end: Some(fixture::tool_end()),
+        ..call
+    });
+    let begun = vec![
+        (0, TurnStep::Model(ModelResponse::default())),
+        (1, open.clone()),
+    ];
+    record(storage, begin, begun, Vec::new()).await;
+    record(storage, begin, Vec::new(), vec![(1, ended)]).await;
+}
+
+async fn record(
+    storage: &Store,
+    begin: &BeginTurn,
+    begun: Vec<(usize, TurnStep)>,
+    ended: Vec<(usize, TurnStep)>,
+) {
+    let record = RecordSteps {
+        tenant: begin.tenant.clone(),
+        turn_id: begin.turn_id,
+        conversation_id: begin.target.id(),
+        node: begin.node,
+        begun,
+        ended,
+    };
+    assert!(storage.writes.write(record).await.success());
+}
+
+/// A numbered turn after that many others.
+fn begin(number: u32, agent: &Agent, conversation: &Conversation, turn_count: i64) -> BeginTurn {
+    fixture::begin_turn(number, agent, fixture::existing(conversation, turn_count))
+}
+
+/// The agent's message of a completed turn has the calls of the turn, unless they are not wanted.
+pub async fn history_has_the_calls_of_completed_turns(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    for number in [1, 2] {
+        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
+        let repetition = match number {
+            1 => Repetition::Harmless,
+            _ => Repetition::Acts,
+        };
+        start(storage, &turn, number, repetition).await;
+        setup::complete_turn(storage, &turn, number).await;
+    }
+    let expected = [
+        "1 user Question 1",
+        "2 agent Reply 1 [call 1]",
+        "3 user Question 2",
+        "4 agent Reply 2 [call 2]",
+    ];
+    assert_eq!(shown(storage, &conversation, 5).await, expected);
+    let newest = HistoryLimits {
+        max_messages: Some(2),
+        ..HistoryLimits::default()
+    };
+    assert_eq!(
+        shown_within(storage, &conversation, 5, newest).await,
+        expected[2..]
+    );
+    let without = HistoryLimits {
+        tool_results: Some(false),
+        ..HistoryLimits::default()
+    };
+    let shown = shown_within(storage, &conversation, 5, without).await;
+    assert!(shown.iter().all(|line| !line.contains("call")), "{shown:?}");
+}
+
+/// A turn that failed, or was cancelled before its first word, stays in the history if a call of it may
+/// have acted, whether or not calls are wanted.
+pub async fn history_keeps_turns_without_a_reply_that_may_have_acted(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    for (number, repetition) in [
+        (1, Repetition::Acts),
+        (2, Repetition::Harmless),
+        (3, Repetition::HarmlessWithId),
+    ] {
+        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
+        start(storage, &turn, number, repetition).await;
+        setup::fail_turn(storage, &turn).await;
+    }
+    let cancelled = begin(4, &agent, &conversation, 3);
+    start(storage, &cancelled, 4, Repetition::Acts).await;
+    setup::cancel_turn(storage, &cancelled, None).await;
+    for tool_results in [true, false] {
+        let limits = HistoryLimits {
+            tool_results: Some(tool_results),
+            ..HistoryLimits::default()
+        };
+        assert_eq!(
+            shown_within(storage, &conversation, 5, limits).await,
+            [
+                "1 user Question 1 [call 1] Failed",
+                "3 user Question 3 [call 3] Failed",
+                "4 user Question 4 [call 4] Cancelled",
+            ]
+        );
+    }
+}
+
+/// A call without an end, of a turn that has ended, is settled.
+pub async fn history_has_no_call_without_an_end(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let turn = begin(1, &agent, &conversation, 0);
+    setup::start_turn(storage, &turn).await;
+    let begun = vec![
+        (0, TurnStep::Model(ModelResponse::default())),
+        (1, TurnStep::Tool(fixture::tool_step("call 1"))),
+    ];
+    record(storage, &turn, begun, Vec::new()).await;
+    assert_eq!(
+        shown(storage, &conversation, 2).await,
+        ["1 user Question 1"],
+        "the turn is running"
+    );
+    setup::fail_turn(storage, &turn).await;
+    let query = HistoryQuery {
+        before: 2,
+        limits: HistoryLimits::default(),
+    };
+    let (tenant, conversations) = (fixture::tenant(), &storage.conversations);
+    let history = conversations.history(&tenant, conversation.id, &query);
+    let history = history.await.success();
+    let calls = history[0].calls.as_ref().expect("calls");
+    let end = calls.steps[0].calls[0].end.as_ref().expect("an end");
+    assert_eq!(end.status, "outcome_unknown");
+}
+
+/// A turn that answers a message again learns what the turns before have done, and later turns do, too.
+pub async fn history_ends_with_the_acts_for_the_same_message(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let first = begin(1, &agent, &conversation, 0);
+    start(storage, &first, 1, Repetition::Acts).await;
+    setup::complete_turn(storage, &first, 1).await;
+    let messages = lookup::messages(storage, conversation.id).await;
+    let again = |number: u32, turn_count| {
+        let turn = begin(number, &agent, &conversation, turn_count);
+        fixture::answering_again(turn, &messages[0], 1)
+    };
+    let second = again(2, 1);
+    start(storage, &second, 2, Repetition::Acts).await;
+    assert_eq!(shown(storage, &conversation, 1).await, ["1 user  [call 1]"]);
+    let none = HistoryLimits {
+        max_messages: Some(0),
+        max_characters: Some(0),
+        tool_results: Some(false),
+        ..HistoryLimits::default()
+    };
+    assert_eq!(
+        shown_within(storage, &conversation, 1, none).await,
+        ["1 user  [call 1]"],
+        "no limit hides what was done for the same message"
+    );
+    setup::fail_turn(storage, &second).await;
+    let third = again(3, 2);
+    start(storage, &third, 3, Repetition::Harmless).await;
+    assert_eq!(
+        shown(storage, &conversation, 1).await,
+        ["1 user  [call 1, call 2]"]
+    );
+    setup::complete_turn(storage, &third, 3).await;
+    assert_eq!(
+        shown(storage, &conversation, 4).await,
+        [
+            "1 user Question 1",
+            "3 agent Reply 3 [call 1, call 2, call 3]"
+        ]
+    );
+}
+
+/// A superseded message for which a call may have acted is shown before the one that has replaced it; if
+/// the text is the same, the call belongs to that.
+pub async fn history_has_the_acts_of_superseded_messages(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let first = begin(1, &agent, &conversation, 0);
+    start(storage, &first, 1, Repetition::Acts).await;
+    setup::complete_turn(storage, &first, 1).await;
+    let edit = fixture::superseding(begin(2, &agent, &conversation, 1), 1, 0);
+    start(storage, &edit, 2, Repetition::Acts).await;
+    let withdrawn = "1 user Question 1 [call 1] Withdrawn";
+    assert_eq!(shown(storage, &conversation, 3).await, [withdrawn]);
+    setup::complete_turn(storage, &edit, 2).await;
+    assert_eq!(
+        shown(storage, &conversation, 5).await,
+        [withdrawn, "3 user Question 2", "4 agent Reply 2 [call 2]"]
+    );
+    let same = BeginTurn {
+        input: edit.input.clone(),
+        ..begin(3, &agent, &conversation, 2)
+    };
+    let same = fixture::superseding(same, 3, 0);
+    start(storage, &same, 3, Repetition::Harmless).await;
+    assert_eq!(
+        shown(storage, &conversation, 5).await,
+        [withdrawn, "5 user  [call 2]"]
+    );
+    setup::complete_turn(storage, &same, 3).await;
+    assert_eq!(
+        shown(storage, &conversation, 7).await,
+        [
+            withdrawn,
+            "5 user Question 2",
+            "6 agent Reply 3 [call 2, call 3]"
+        ]
+    );
+    let newest = HistoryLimits {
+        max_messages: Some(1),
+        ..HistoryLimits::default()
+    };
+    assert_eq!(
+        shown_within(storage, &conversation, 7, newest).await,
+        ["6 agent Reply 3"],
+        "a reply without its message has no calls, and what is before is left out"
+    );
+}
+
+/// A fork has the calls of the turns whose messages are copied, and those of turns that they repeat.
+pub async fn history_of_a_fork_has_the_calls_of_the_original(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    for number in [1, 2] {
+        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
+        start(storage, &turn, number, Repetition::Acts).await;
+        setup::complete_turn(storage, &turn, number).await;
+    }
+    let messages = lookup::messages(storage, conversation.id).await;
+    let again = fixture::answering_again(begin(3, &agent, &conversation, 2), &messages[2], 3);
+    setup::start_turn(storage, &again).await;
+    setup::complete_turn(storage, &again, 3).await;
+    let messages = lookup::messages(storage, conversation.id).await;
+    let (all, committed) = forks::fork(storage, 2, &conversation, &messages, 3).await;
+    committed.success();
+    let expected = [
+        "1 user Question 1",
+        "2 agent Reply 1 [call 1]",
+        "3 user Question 2",
+        "4 agent Reply 3 [call 2]",
+    ];
+    assert_eq!(shown(storage, &all, 5).await, expected);
+    let (asked, committed) = forks::fork(storage, 3, &conversation, &messages[..3], 3).await;
+    committed.success();
+    let left_out = "3 user Question 2 [call 2] LeftOut";
+    assert_eq!(
+        shown(storage, &asked, 4).await,
+        [expected[0], expected[1], left_out]
+    );
+    let (before, committed) = forks::fork(storage, 4, &conversation, &messages[..2], 3).await;
+    committed.success();
+    assert_eq!(shown(storage, &before, 3).await, expected[..2]);
+    // What happens in the original later is not part of its forks.
+    let again = fixture::answering_again(begin(4, &agent, &conversation, 3), &messages[2], 3);
+    start(storage, &again, 4, Repetition::Acts).await;
+    setup::complete_turn(storage, &again, 4).await;
+    assert_eq!(shown(storage, &all, 5).await, expected);
+}
