@@ -56,3 +56,16 @@ macro_rules! version_content {
     };
 }
 pub(crate) use version_content;
+
+/// The condition that turn `r` is in progress under a node. `case` keeps the planner from reading all
+/// running turns of the store: their index cannot prove it.
+macro_rules! runs_on {
+    ($node:literal) => {
+        concat!(
+            "case r.status when 'in_progress' then r.node_id = ",
+            $node,
+            " end"
+        )
+    };
+}
+pub(crate) use runs_on;

@@ -2,7 +2,7 @@
 
 use relational::{reply_columns, turn_columns};
 
-use crate::fragments::join_reply;
+use crate::fragments::{join_reply, runs_on};
 
 relational::statements! {
     /// The tenant lock. It is a statement of its own, because other conditions in it would see the
@@ -90,11 +90,12 @@ relational::statements! {
         join turn_steps s on s.tenant_id = q.tenant_id and s.turn_id = q.id \
         order by s.tenant_id, s.turn_id, s.number";
 
-    pub(super) const RUNNING_TURNS: &str = "\
-        select r.tenant_id, r.id, r.node_id \
+    pub(super) const RUNNING_TURNS: &str = concat!(
+        "select r.tenant_id, r.id, r.node_id \
         from unnest($1::text[], $2::uuid[], $3::uuid[]) as q (tenant_id, id, node_id) \
-        join turns r on r.tenant_id = q.tenant_id and r.id = q.id and r.node_id = q.node_id \
-        where r.status = 'in_progress'";
+        join turns r on r.tenant_id = q.tenant_id and r.id = q.id and ",
+        runs_on!("q.node_id")
+    );
 
     pub(super) const LOGGED: &str = "\
         select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \

@@ -4,23 +4,26 @@
 //! [`ports::WriteStore::write_if`] permits: a key or credential that exists is rejected when it is inserted,
 //! and a revoked credential is not revoked again.
 
+use std::collections::BTreeMap;
+
 use domain::{NodeId, Seq, TenantId};
 use ports::{ConditionalRows, Conditions};
 
 use super::log;
 use crate::{
     cte_batch::{ConditionSql, CteBatch, Parameters},
-    fragments::unnest,
+    fragments::{runs_on, unnest},
 };
 
 /// Locks the tenants in the order of their ids, as in [`crate::facts`]. After a wait the head is compared
-/// again.
+/// again, if there is one: the tenants of running turns may have any.
 const HEADS_ARE_UNCHANGED: ConditionSql = ConditionSql {
     start: concat!(
         "unchanged as materialized (select t.id from ",
         unnest!(1 text, 2 bigint),
         " as n (tenant, head) \
-            join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t), \
+            join tenants t on t.id = n.tenant and (n.head is null or t.head_seq = n.head) \
+            order by t.id for update of t), \
         condition as materialized (select where (select count(*) from unchanged) = $3"
     ),
     end: ")",
@@ -49,15 +52,15 @@ const CREDENTIALS_ARE_VALID: &str = concat!(
             and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
             and c.revoked_at is null))"
 );
-/// Locks the tenants as in [`HEADS_ARE_UNCHANGED`], and the turns: after a wait, those that have ended or
-/// were given to another node meanwhile are not counted.
+/// Locks the turns, and their tenants before them if [`HEADS_ARE_UNCHANGED`] has not: after a wait, turns
+/// that have ended or were given to another node meanwhile are not counted.
 const TURNS_ARE_RUNNING: &str = concat!(
     "(select count(*) from (select r.id from ",
     unnest!(1 text, 2 uuid, 3 uuid),
     " as q (tenant, turn, node) join tenants t on t.id = q.tenant \
-        join turns r on r.tenant_id = q.tenant and r.id = q.turn and r.node_id = q.node \
-            and r.status = 'in_progress' \
-        order by t.id, r.id for update of t, r) held) = $4"
+        join turns r on r.tenant_id = q.tenant and r.id = q.turn and ",
+    runs_on!("q.node"),
+    " order by t.id, r.id for update of t, r) held) = $4"
 );
 /// `offset 0` makes the planner look up each name: otherwise it might first read all names of the store.
 const NAMES_ARE_UNUSED: &str = concat!(
@@ -137,11 +140,22 @@ pub(super) fn conditional_batch(write: &ConditionalRows) -> CteBatch {
     batch
 }
 
+/// Returns the tenants of the conditions, with the heads that they must have, if any. All of them are
+/// locked together: two processes that locked those of heads and those of turns one after the other could
+/// wait for each other.
+fn tenants_to_lock(conditions: &Conditions) -> Vec<(&TenantId, Option<Seq>)> {
+    let of_turns = conditions.running_turns.iter();
+    let mut tenants: BTreeMap<_, _> = of_turns.map(|turn| (&turn.tenant, None)).collect();
+    let heads = conditions.heads.iter();
+    tenants.extend(heads.map(|(tenant, head)| (tenant, Some(*head))));
+    tenants.into_iter().collect()
+}
+
 /// Returns a batch that raises the heads if they are those of the conditions.
 fn batch_on_unchanged_heads(write: &ConditionalRows) -> CteBatch {
     let is_single = write.writes == 1;
-    let heads: Vec<_> = write.conditions.heads.iter().collect();
-    if let ([(tenant, head)], [(raised, new_head)]) =
+    let heads = tenants_to_lock(&write.conditions);
+    if let ([(tenant, Some(head))], [(raised, new_head)]) =
         (heads.as_slice(), write.rows.heads.as_slice())
         && raised == *tenant
     {
@@ -157,7 +171,9 @@ fn batch_on_unchanged_heads(write: &ConditionalRows) -> CteBatch {
     let bind = |parameters: Parameters, heads| {
         parameters
             .column(heads, |(tenant, _): &(&TenantId, _)| tenant.as_str())
-            .column(heads, |(_, head): &(_, &Seq)| head.0)
+            .column(heads, |(_, head): &(_, Option<Seq>)| {
+                head.map(|Seq(seq)| seq)
+            })
             .bind(count)
     };
     let mut batch = CteBatch::conditional(is_single, &HEADS_ARE_UNCHANGED, &heads, bind);
