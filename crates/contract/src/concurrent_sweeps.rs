@@ -1,4 +1,4 @@
-//! Sweeps during other sweeps, and during the end of the turns that they fail.
+//! Sweeps during other sweeps, and during the end of the turns that they resume or fail.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use writes::{
 use crate::{
     Store,
     dead_nodes::{
-        LONG, TurnQueue, dying_node, mark_dead_nodes, run_sweep, sweep, sweeper, two_nodes,
+        LONG, TurnQueue, dying_node, hand_over, lose_once, mark_dead_nodes, promoted_ids,
+        run_sweep, sweep, sweeper, two_nodes,
     },
     fixture, log, lookup,
     results::ResultExt as _,
@@ -40,7 +41,7 @@ pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Store) 
     const TALKS: u32 = 12;
     let agent = two_nodes(storage).await;
     for number in 1..=TALKS {
-        TurnQueue::begin(storage, &agent, number, 2).await;
+        TurnQueue::begin_lost(storage, &agent, number, 2).await;
     }
     mark_dead_nodes(storage).await;
     let passes = run_sweeps_at_once(storage, 4).await;
@@ -63,6 +64,32 @@ pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Store) 
     );
     let starts = count_of(storage, EventType::TurnStarted).await;
     assert_eq!(starts, 2 * TALKS as usize);
+}
+
+/// During concurrent sweeps, each turn is resumed once, and exactly one sweep returns it.
+pub async fn concurrent_sweeps_resume_each_turn_once(storage: &Store) {
+    const TALKS: u32 = 12;
+    let agent = two_nodes(storage).await;
+    for number in 1..=TALKS {
+        let queue = TurnQueue::begin(storage, &agent, number, 1).await;
+        if number % 3 == 0 {
+            hand_over(storage, &queue.running).await;
+        }
+    }
+    mark_dead_nodes(storage).await;
+    let passes = run_sweeps_at_once(storage, 4).await;
+    assert!(passes.iter().all(|pass| pass.failed.is_empty()));
+    let mut resumed: Vec<_> = passes.iter().flat_map(promoted_ids).collect();
+    resumed.sort();
+    let expected: Vec<_> = (1..=TALKS)
+        .map(|number| fixture::turn_id(100 * number))
+        .collect();
+    assert_eq!(resumed, expected);
+    let events = count_of(storage, EventType::TurnResumed).await;
+    assert_eq!(events, TALKS as usize);
+    for turn in resumed {
+        assert_eq!(lookup::journal(storage, turn).await.len(), 1);
+    }
 }
 
 /// During concurrent calls, each process is marked once.
@@ -100,6 +127,9 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Store) {
             ..fixture::begin_turn(number, &agent, target)
         };
         setup::start_turn(storage, &begin).await;
+        if number % 4 < 2 {
+            lose_once(storage, &begin).await;
+        }
         mark_dead_nodes(storage).await;
         let ending = TurnEnding::Completed(fixture::reply(number));
         let finish = storage.turns.finish_turn(fixture::finish(&begin, ending));
@@ -112,18 +142,25 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Store) {
         };
         let turn = lookup::turn(storage, begin.turn_id).await;
         let status = turn.map(|turn| turn.status);
-        match (finished.success(), swept.success().failed.as_slice()) {
-            (FinishOutcome::Finished { .. }, []) => {
+        let swept = swept.success();
+        let resumed = promoted_ids(&swept);
+        match (finished.success(), &*swept.failed, &*resumed) {
+            (FinishOutcome::Finished { .. }, [], []) => {
                 assert_eq!(status, Some(TurnStatus::Completed));
             }
-            (FinishOutcome::NotOwned, [failed]) => {
+            (FinishOutcome::NotOwned, [failed], []) => {
                 assert_eq!((*failed, status), (begin.turn_id, Some(TurnStatus::Failed)));
+            }
+            (FinishOutcome::NotOwned, [], [resumed]) => {
+                let running = Some(TurnStatus::InProgress);
+                assert_eq!((*resumed, status), (begin.turn_id, running));
             }
             both => panic!("both or none won: {both:?}"),
         }
     }
     let ends = count_of(storage, EventType::TurnCompleted).await
-        + count_of(storage, EventType::TurnFailed).await;
+        + count_of(storage, EventType::TurnFailed).await
+        + count_of(storage, EventType::TurnResumed).await;
     assert_eq!(ends, 24);
 }
 
@@ -132,7 +169,7 @@ pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=16 {
-        queues.push(TurnQueue::begin(storage, &agent, number, 1).await);
+        queues.push(TurnQueue::begin_lost(storage, &agent, number, 1).await);
     }
     mark_dead_nodes(storage).await;
     let mut cancels = JoinSet::new();
@@ -165,9 +202,9 @@ pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Store) {
     }
 }
 
-/// A process that is marked while it begins turns leaves none in progress: a later sweep fails the
-/// turns that had begun, and all others are rejected.
-pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(storage: &Store) {
+/// A process that is marked while it begins turns keeps none: a later sweep resumes the turns that had
+/// begun, and all others are rejected.
+pub async fn no_turn_stays_with_its_node_if_that_is_marked_while_it_begins(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut begins = JoinSet::new();
     for number in 1..=32 {
@@ -176,21 +213,21 @@ pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(sto
         let storage = storage.clone();
         begins.spawn(async move { storage.turns.begin_turn(begin).await.success() });
     }
-    let mut failed = 0;
+    let mut resumed = 0;
     let sweeper = storage.clone();
     let sweeping = async move {
         mark_dead_nodes(&sweeper).await;
-        run_sweep(&sweeper, &sweep()).await.failed.len()
+        run_sweep(&sweeper, &sweep()).await.promoted.len()
     };
     let (begun, first_pass) = futures::join!(begins.join_all(), sweeping);
-    failed += first_pass;
-    failed += run_sweep(storage, &sweep()).await.failed.len();
+    resumed += first_pass;
+    resumed += run_sweep(storage, &sweep()).await.promoted.len();
     let is_started = |outcome: &&BeginOutcome| matches!(outcome, BeginOutcome::Started { .. });
     let started = begun.iter().filter(is_started).count();
     let rejected = begun
         .iter()
         .filter(|outcome| **outcome == BeginOutcome::NodeDead);
-    assert_eq!((failed, started + rejected.count()), (started, 32));
+    assert_eq!((resumed, started + rejected.count()), (started, 32));
     let left = storage.sweep.in_progress_under(fixture::node_id(1)).await;
     assert_eq!(left.success(), []);
 }

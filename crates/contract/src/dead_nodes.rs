@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use domain::{Agent, Conversation, NodeId, Problem, ProblemCode, TurnId, TurnStatus};
-use writes::{BeginTurn, Sweep, SweepOutcome};
+use domain::{
+    Agent, Conversation, NodeId, Problem, ProblemCode, Resumption, TurnId, TurnStatus, TurnStep,
+};
+use writes::{BeginTurn, HandOverTurn, Sweep, SweepOutcome};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
@@ -49,6 +51,18 @@ pub(crate) struct TurnQueue {
 }
 
 impl TurnQueue {
+    /// As [`Self::begin`], but the next loss of the running turn is its last.
+    pub(crate) async fn begin_lost(
+        storage: &Store,
+        agent: &Agent,
+        number: u32,
+        waiting: u32,
+    ) -> Self {
+        let queue = Self::begin(storage, agent, number, waiting).await;
+        lose_once(storage, &queue.running).await;
+        queue
+    }
+
     /// Stores a numbered conversation with its turns. The running turn has a hundred times its
     /// number, and the queued turns follow. Their idempotency keys contain the number of their
     /// turn.
@@ -74,6 +88,24 @@ impl TurnQueue {
             waiting: waits,
         }
     }
+}
+
+/// Gives up a running turn, as a process does that ends.
+pub(crate) async fn hand_over(storage: &Store, begin: &BeginTurn) {
+    let hand_over = HandOverTurn {
+        tenant: begin.tenant.clone(),
+        turn_id: begin.turn_id,
+        conversation_id: begin.target.id(),
+        node: begin.node,
+    };
+    assert!(storage.writes.write(hand_over).await.success());
+}
+
+/// Records that another process of a running turn has died before: the next such loss is its last.
+pub(crate) async fn lose_once(storage: &Store, begin: &BeginTurn) {
+    let resumption = TurnStep::Resumed(Resumption::after(&[], true));
+    let record = fixture::record_steps(begin, vec![(0, resumption)]);
+    assert!(storage.writes.write(record).await.success());
 }
 
 fn with_key(begin: BeginTurn) -> BeginTurn {
@@ -112,6 +144,20 @@ pub(crate) fn promoted_ids(swept: &SweepOutcome) -> Vec<TurnId> {
 /// Returns the ids of turns.
 pub(crate) fn ids<'t>(turns: impl IntoIterator<Item = &'t BeginTurn>) -> Vec<TurnId> {
     turns.into_iter().map(|begin| begin.turn_id).collect()
+}
+
+/// Asserts that a turn runs on the node of the sweep, and that its key is kept.
+pub(crate) async fn assert_resumed(storage: &Store, begin: &BeginTurn) {
+    let turn = lookup::turn(storage, begin.turn_id).await;
+    let turn = turn.expect("the turn is kept");
+    assert_eq!((turn.status, turn.error), (TurnStatus::InProgress, None));
+    let running = storage.sweep.in_progress_under(sweeper()).await.success();
+    assert!(running.iter().any(|it| it.turn_id == begin.turn_id));
+    let entry = begin.idempotency.as_ref().expect("the turn has a key");
+    let record = lookup::record(storage, entry).await;
+    let record = record.expect("the key is stored");
+    let named = (record.turn_id, record.released_into);
+    assert_eq!(named, (Some(begin.turn_id), None));
 }
 
 /// Asserts that the sweep failed the turn with this problem and released its key.

@@ -1,12 +1,45 @@
 //! Reading from a store in tests. All functions read data of the fixture's tenant.
 
+use std::sync::Arc;
+
 use domain::{
     Agent, AgentId, Conversation, ConversationContext, ConversationId, Credential,
-    IdempotencyEntry, IdempotencyRecord, Message, SigningKey, Turn, TurnId,
+    IdempotencyEntry, IdempotencyRecord, Message, SigningKey, TenantId, Turn, TurnId, TurnStep,
 };
-use ports::{FoundTurn, ListingOrder, MessageQuery};
+use ports::{
+    Decided, Decision, Facts, FactsQuery, FoundTurn, Lane, ListingOrder, MessageQuery, Rows,
+};
 
 use crate::{Store, fixture, results::ResultExt as _};
+
+/// Reads the journal of a turn and writes nothing.
+struct ReadJournal(TenantId, TurnId);
+
+impl Decision for ReadJournal {
+    fn decide(&self, round: usize, _: &Facts) -> Decided {
+        if round > 0 {
+            return Decided::Write(Rows::default());
+        }
+        Decided::Read(FactsQuery {
+            tenants: [self.0.clone()].into(),
+            journals: [(self.0.clone(), self.1)].into(),
+            ..FactsQuery::default()
+        })
+    }
+}
+
+/// Reads the journal of a turn.
+pub(crate) async fn journal(storage: &Store, id: TurnId) -> Vec<TurnStep> {
+    journal_in(storage, &fixture::tenant(), id).await
+}
+
+/// Reads the journal of a turn of any tenant.
+pub(crate) async fn journal_in(storage: &Store, tenant: &TenantId, id: TurnId) -> Vec<TurnStep> {
+    let read = Arc::new(ReadJournal(tenant.clone(), id));
+    let read = storage.ports().writes.transact(read, Lane::Group).await;
+    let facts = read.expect("the store responds").facts;
+    facts.journal(tenant, id).to_vec()
+}
 
 /// Reads an agent, if it exists.
 pub(crate) async fn agent(storage: &Store, id: AgentId) -> Option<Agent> {

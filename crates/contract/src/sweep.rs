@@ -1,8 +1,8 @@
-//! `SweepRepository::sweep`: failing turns without a live node.
+//! `SweepRepository::sweep`: failing turns that were lost twice, and what a pass may change.
 
 use std::time::Duration;
 
-use domain::{EventType, ProblemCode, TurnStatus};
+use domain::{EventType, ProblemCode, ToolCall, TurnStatus, TurnStep};
 use writes::{BeginTurn, ConversationTarget, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
@@ -20,13 +20,18 @@ async fn status(storage: &Store, begin: &BeginTurn) -> Option<TurnStatus> {
     turn.map(|turn| turn.status)
 }
 
-/// Turns of a marked process are failed as `interrupted`, all in one pass, and release their keys.
-/// Their events have the principal that started them as actor.
-pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Store) {
+/// Turns of a marked process that were lost before, and have ended no step since, are failed as
+/// `interrupted`, all in one pass, with their calls, and release their keys. Their events have the
+/// principal that started them as actor.
+pub async fn a_sweep_fails_turns_that_are_lost_twice(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=3 {
-        queues.push(TurnQueue::begin(storage, &agent, number, 0).await);
+        let queue = TurnQueue::begin_lost(storage, &agent, number, 0).await;
+        let call = TurnStep::Tool(fixture::tool_step("call"));
+        let call = fixture::record_steps(&queue.running, vec![(1, call)]);
+        assert!(storage.writes.write(call).await.success());
+        queues.push(queue);
     }
     mark_dead_nodes(storage).await;
     let swept = run_sweep(storage, &sweep()).await;
@@ -44,17 +49,11 @@ pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Store) {
         assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;
         let head = lookup::context(storage, queue.conversation.id).await;
         assert_eq!((head.running_turn, head.last_message_seq), (None, 1));
+        let turn = lookup::turn(storage, queue.running.turn_id).await;
+        let calls = turn.expect("the turn is kept").tool_calls;
+        let calls: Vec<_> = calls.iter().map(|it| (&*it.id, &*it.status)).collect();
+        assert_eq!(calls, [("call", ToolCall::OUTCOME_UNKNOWN)]);
     }
-}
-
-/// The same for turns of a process that is unknown or was removed.
-pub async fn a_sweep_fails_turns_of_unknown_nodes(storage: &Store) {
-    let agent = two_nodes(storage).await;
-    let queue = TurnQueue::begin(storage, &agent, 1, 0).await;
-    storage.nodes.delete(queue.running.node).await.success();
-    let swept = run_sweep(storage, &sweep()).await;
-    assert_eq!(swept.failed, [queue.running.turn_id]);
-    assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;
 }
 
 /// A sweep of a healthy tenant writes nothing: an expired lease is not a mark, and a queued turn is
@@ -73,7 +72,7 @@ pub async fn a_sweep_changes_at_most_the_limit(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=4 {
-        queues.push(TurnQueue::begin(storage, &agent, number, 2).await);
+        queues.push(TurnQueue::begin_lost(storage, &agent, number, 2).await);
     }
     mark_dead_nodes(storage).await;
     let mut all = SweepOutcome::default();
@@ -123,7 +122,8 @@ pub async fn a_sweep_changes_only_its_tenant(storage: &Store) {
         limit: 1,
         ..sweep()
     };
-    assert_eq!(run_sweep(storage, &of_one).await.failed, [theirs.turn_id]);
+    let swept = run_sweep(storage, &of_one).await;
+    assert_eq!(promoted_ids(&swept), [theirs.turn_id]);
     let expired = Sweep {
         max_wait: Duration::ZERO,
         ..of_one
@@ -131,13 +131,13 @@ pub async fn a_sweep_changes_only_its_tenant(storage: &Store) {
     assert_eq!(run_sweep(storage, &expired).await, SweepOutcome::default());
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     let swept = run_sweep(storage, &sweep()).await;
-    assert_eq!(swept.failed, [ours.running.turn_id]);
+    assert_eq!(promoted_ids(&swept), [ours.running.turn_id]);
 }
 
 /// The late end of a turn that was failed is rejected, and changes nothing.
 pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Store) {
     let agent = two_nodes(storage).await;
-    let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
+    let queue = TurnQueue::begin_lost(storage, &agent, 1, 1).await;
     mark_dead_nodes(storage).await;
     run_sweep(storage, &sweep()).await;
     let head = log::head(storage, &fixture::tenant()).await;
@@ -157,7 +157,7 @@ pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Store) {
     assert_eq!(running, Some(queue.waiting[0].turn_id));
 }
 
-/// A turn that a deletion has cancelled is not failed, and no turn starts in its place.
+/// A turn that a deletion has cancelled is neither resumed nor failed, and no turn starts in its place.
 pub async fn a_sweep_ignores_deleted_conversations(storage: &Store) {
     let agent = two_nodes(storage).await;
     let of_queue = TurnQueue::begin(storage, &agent, 1, 2).await;

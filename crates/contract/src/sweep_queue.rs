@@ -8,8 +8,8 @@ use writes::{BeginTurn, Sweep, SweepOutcome, TurnEnding};
 use crate::{
     Store,
     dead_nodes::{
-        TurnQueue, assert_failed, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep, sweeper,
-        two_nodes,
+        TurnQueue, assert_failed, hand_over, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep,
+        sweeper, two_nodes,
     },
     fixture, log, lookup,
     results::event_count,
@@ -20,7 +20,7 @@ use crate::{
 /// data that the node needs.
 pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Store) {
     let agent = two_nodes(storage).await;
-    let queue = TurnQueue::begin(storage, &agent, 1, 2).await;
+    let queue = TurnQueue::begin_lost(storage, &agent, 1, 2).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     mark_dead_nodes(storage).await;
     let swept = run_sweep(storage, &sweep()).await;
@@ -186,43 +186,48 @@ pub async fn a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_lon
     panic!("what had not waited for long was failed every time");
 }
 
-/// Without a node to run them, or if that node is marked as dead, turns are failed and none starts.
-pub async fn a_sweep_without_a_live_node_promotes_no_turn(storage: &Store) {
+/// Without a node to run them, or if that node is marked as dead, lost turns are left alone, and no
+/// turn starts. Turns that waited for too long are failed all the same.
+pub async fn a_sweep_without_a_live_node_resumes_and_promotes_no_turn(storage: &Store) {
     let agent = two_nodes(storage).await;
-    let mut queues = Vec::new();
-    let unknown = Some(fixture::node_id(404));
-    for (number, node) in [(1, None), (2, unknown), (3, Some(fixture::node_id(1)))] {
-        let queue = TurnQueue::begin(storage, &agent, number, 1).await;
-        queues.push((queue, node));
-    }
+    let lost = TurnQueue::begin(storage, &agent, 1, 1).await;
+    let lost_twice = TurnQueue::begin_lost(storage, &agent, 2, 1).await;
+    let free = TurnQueue::begin(storage, &agent, 3, 1).await;
+    setup::cancel_turn(storage, &free.running, None).await;
+    let unowned = TurnQueue::begin(storage, &agent, 4, 1).await;
+    hand_over(storage, &unowned.running).await;
     mark_dead_nodes(storage).await;
-    for (queue, node) in &queues {
-        let of_one = Sweep {
-            node: *node,
-            limit: 1,
-            ..sweep()
-        };
-        let swept = run_sweep(storage, &of_one).await;
-        assert_eq!(swept.failed, [queue.running.turn_id]);
-        assert_eq!(swept.promoted, []);
+    let head = log::head(storage, &fixture::tenant()).await;
+    let nodes = [None, Some(fixture::node_id(404)), Some(fixture::node_id(1))];
+    for node in nodes {
+        let pass = Sweep { node, ..sweep() };
+        assert_eq!(run_sweep(storage, &pass).await, SweepOutcome::default());
     }
-    for (queue, node) in queues {
-        let again = Sweep { node, ..sweep() };
-        assert_eq!(run_sweep(storage, &again).await, SweepOutcome::default());
-        assert_eq!(
-            lookup::turn(storage, queue.waiting[0].turn_id)
-                .await
-                .map(|turn| turn.status),
-            Some(TurnStatus::Queued)
-        );
-    }
+    assert_eq!(log::head(storage, &fixture::tenant()).await, head);
+    let expired = Sweep {
+        node: None,
+        max_wait: Duration::ZERO,
+        ..sweep()
+    };
+    let queues = [lost, lost_twice, free, unowned];
+    let mut waiting = ids(queues.iter().map(|queue| &queue.waiting[0]));
+    let mut swept = run_sweep(storage, &expired).await;
+    waiting.sort();
+    swept.failed.sort();
+    assert_eq!((swept.failed, swept.promoted), (waiting, vec![]));
+    let [lost, lost_twice, _, unowned] = queues;
+    let mut swept = run_sweep(storage, &sweep()).await;
+    assert_eq!(swept.failed, [lost_twice.running.turn_id]);
+    swept.promoted.sort_by_key(|promoted| promoted.turn.id);
+    let resumed = ids([&lost.running, &unowned.running]);
+    assert_eq!(promoted_ids(&swept), resumed);
 }
 
 /// Times never move backwards in a conversation or a turn, although the clock of the process that
 /// sweeps is behind.
 pub async fn a_sweep_moves_no_time_backwards(storage: &Store) {
     let agent = two_nodes(storage).await;
-    let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
+    let queue = TurnQueue::begin_lost(storage, &agent, 1, 1).await;
     let before = lookup::conversation(storage, queue.conversation.id).await;
     let before = before.expect("the conversation exists").updated_at;
     mark_dead_nodes(storage).await;
@@ -231,7 +236,7 @@ pub async fn a_sweep_moves_no_time_backwards(storage: &Store) {
         ..sweep()
     };
     let swept = run_sweep(storage, &behind).await;
-    assert_eq!(promoted_ids(&swept).len(), 1);
+    assert_eq!((promoted_ids(&swept).len(), swept.failed.len()), (1, 1));
     let turn = &swept.promoted[0].turn;
     assert_eq!(turn.started_at, Some(turn.created_at));
     for failed in &swept.failed {

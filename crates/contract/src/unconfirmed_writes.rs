@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::TenantId;
+use domain::{TenantId, ToolStep, TurnStep};
 use futures::future::BoxFuture;
 use ports::{
     ConditionalRows, Decision, Facts, FactsQuery, FirstMessages, Idempotent, Lane, RepositoryError,
@@ -18,11 +18,11 @@ use ports::{
 use tokio_util::task::TaskTracker;
 use writes::{
     CancelOutcome, CancelTurn, Command, ConversationTarget, CreateAgent, CreateConversation,
-    DeleteConversation, DeleteOutcome, FinishOutcome, RecordTurnOutcome, TurnEnding, UpdateAgent,
-    UpdateConversation, WriteTimeouts, Writes,
+    DeleteConversation, DeleteOutcome, FinishOutcome, RecordSteps, RecordTurnOutcome, TurnEnding,
+    UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
 };
 
-use crate::{Store, fixture, log, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
 /// A store that does not confirm its first commit.
 struct Unconfirming {
@@ -193,6 +193,33 @@ async fn with_waiting_turn(
     let waiting = fixture::begin_turn(number * 10 + 1, agent, target);
     setup::queue_turn(storage, &waiting).await;
     running
+}
+
+/// Entries of journals, and the end of one.
+pub async fn unconfirmed_steps_are_written_once(storage: &Store) {
+    let (agent, _) = setup::chat(storage).await;
+    let call = fixture::tool_step("call");
+    let ended = TurnStep::Tool(ToolStep {
+        end: Some(fixture::tool_end()),
+        ..call.clone()
+    });
+    let written = assert_written_once(storage, 0, async |number| {
+        let running = with_waiting_turn(storage, &agent, number).await;
+        fixture::record_steps(&running, vec![(0, TurnStep::Tool(call.clone()))])
+    });
+    assert_eq!(written.await, [true, true]);
+    let written = assert_written_once(storage, 0, async |number| {
+        let target = fixture::existing(&fixture::conversation(number + 10, agent.id), 0);
+        let running = fixture::begin_turn(number * 10, &agent, target);
+        RecordSteps {
+            ended: vec![(0, ended.clone())],
+            ..fixture::record_steps(&running, Vec::new())
+        }
+    });
+    assert_eq!(written.await, [true, true]);
+    for turn in [10, 20].map(fixture::turn_id) {
+        assert_eq!(lookup::journal(storage, turn).await, [ended.clone()]);
+    }
 }
 
 /// Changes of agents and conversations.

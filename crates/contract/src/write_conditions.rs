@@ -5,10 +5,12 @@ use std::sync::Arc;
 use domain::{NodeId, Seq};
 use ports::{
     ConditionalRows, Conditions, ConversationName, Rows,
-    write_store::{CredentialKey, RecordKey},
+    write_store::{CredentialKey, RecordKey, RunningTurn},
 };
 
-use crate::{Store, fixture, log, setup};
+use writes::BeginTurn;
+
+use crate::{Store, fixture, log, setup, sweep_candidates::started_of};
 
 /// The conditions under which the store of [`prepared`] can be written.
 async fn conditions(storage: &Store) -> Conditions {
@@ -117,6 +119,73 @@ pub async fn nothing_is_written_with_a_used_name(storage: &Store) {
     let mut conditions = conditions(storage).await;
     conditions.unused_names.push((fixture::tenant(), name));
     assert!(!is_written(storage, conditions).await);
+}
+
+fn running(begin: &BeginTurn) -> RunningTurn {
+    RunningTurn {
+        tenant: begin.tenant.clone(),
+        id: begin.turn_id,
+        node: begin.node,
+    }
+}
+
+/// The turn is unknown, belongs to another tenant or runs on another node, or has ended.
+pub async fn nothing_is_written_for_a_turn_that_runs_elsewhere(storage: &Store) {
+    prepared(storage).await;
+    let target = fixture::existing(&fixture::conversation(1, fixture::agent_id(1)), 0);
+    let begin = fixture::begin_turn(1, &fixture::agent(1), target);
+    setup::start_turn(storage, &begin).await;
+    let with = async |turn: RunningTurn| {
+        let mut conditions = conditions(storage).await;
+        conditions.running_turns.push(turn);
+        is_written(storage, conditions).await
+    };
+    assert!(with(running(&begin)).await);
+    let unknown = RunningTurn {
+        id: fixture::turn_id(404),
+        ..running(&begin)
+    };
+    let foreign = RunningTurn {
+        tenant: setup::second_tenant(storage).await,
+        ..running(&begin)
+    };
+    let elsewhere = RunningTurn {
+        node: fixture::node_id(9),
+        ..running(&begin)
+    };
+    for other in [unknown, foreign, elsewhere] {
+        assert!(!with(other).await);
+    }
+    setup::complete_turn(storage, &begin, 1).await;
+    assert!(!with(running(&begin)).await);
+}
+
+/// All of them, of any tenant, or nothing is written.
+pub async fn turns_of_several_tenants_must_be_running(storage: &Store) {
+    prepared(storage).await;
+    let target = fixture::existing(&fixture::conversation(1, fixture::agent_id(1)), 0);
+    let ours = fixture::begin_turn(1, &fixture::agent(1), target);
+    setup::start_turn(storage, &ours).await;
+    let tenant = setup::second_tenant(storage).await;
+    let theirs = started_of(storage, &tenant).await;
+    let with_heads = |has_head: bool| async move {
+        let mut conditions = conditions(storage).await;
+        if !has_head {
+            conditions.heads.clear();
+        }
+        conditions
+    };
+    for has_head in [true, false] {
+        let mut conditions = with_heads(has_head).await;
+        conditions.running_turns = vec![running(&ours), running(&theirs)];
+        assert!(is_written(storage, conditions).await);
+    }
+    setup::cancel_turn(storage, &theirs, None).await;
+    for has_head in [true, false] {
+        let mut conditions = with_heads(has_head).await;
+        conditions.running_turns = vec![running(&ours), running(&theirs)];
+        assert!(!is_written(storage, conditions).await);
+    }
 }
 
 /// The credential is unknown, belongs to another tenant or is revoked.

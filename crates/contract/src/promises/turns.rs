@@ -138,18 +138,36 @@ macro_rules! turn_promises {
             sweep_candidates {
                 a_healthy_tenant_needs_no_sweep,
                 tenants_with_turns_of_dead_nodes_need_a_sweep,
+                tenants_with_turns_without_a_node_need_a_sweep,
                 tenants_with_stuck_queued_turns_need_a_sweep,
                 a_queued_turn_can_be_failed,
                 only_queued_turns_can_be_failed,
             }
             sweep {
-                a_sweep_fails_turns_of_dead_nodes,
-                a_sweep_fails_turns_of_unknown_nodes,
+                a_sweep_fails_turns_that_are_lost_twice,
                 a_sweep_of_a_healthy_tenant_writes_nothing,
                 a_sweep_changes_at_most_the_limit,
                 a_sweep_changes_only_its_tenant,
                 a_late_end_of_a_swept_turn_is_rejected,
                 a_sweep_ignores_deleted_conversations,
+            }
+            resumed_turns {
+                a_sweep_resumes_turns_of_dead_nodes,
+                a_sweep_resumes_turns_of_unknown_nodes,
+                a_sweep_resumes_turns_without_a_node,
+                a_sweep_resumes_at_most_the_limit,
+                a_resumed_turn_is_ended_by_its_new_node,
+            }
+            turn_steps {
+                steps_are_stored_as_given_and_read_in_order,
+                steps_that_are_written_twice_are_stored_once,
+                the_end_of_a_step_is_final,
+                steps_of_a_turn_that_runs_elsewhere_are_not_written,
+                steps_of_several_tenants_are_written_together,
+                steps_that_waited_for_the_lock_are_not_written_for_a_lost_turn,
+                journals_are_purged_with_their_turns,
+                a_turn_is_handed_over_by_its_node_alone,
+                a_handed_over_turn_is_still_in_progress,
             }
             sweep_queue {
                 a_sweep_promotes_the_turn_behind_a_failed_one,
@@ -158,7 +176,7 @@ macro_rules! turn_promises {
                 a_sweep_promotes_one_turn_per_conversation,
                 a_sweep_fails_turns_that_waited_for_too_long,
                 a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_long,
-                a_sweep_without_a_live_node_promotes_no_turn,
+                a_sweep_without_a_live_node_resumes_and_promotes_no_turn,
                 a_sweep_moves_no_time_backwards,
             }
             concurrent_turns {
@@ -181,12 +199,15 @@ macro_rules! turn_promises {
                 nothing_is_written_with_a_used_key,
                 nothing_is_written_with_a_used_name,
                 nothing_is_written_for_a_credential_that_is_not_valid,
+                nothing_is_written_for_a_turn_that_runs_elsewhere,
+                turns_of_several_tenants_must_be_running,
             }
             unconfirmed_writes {
                 an_unconfirmed_turn_is_recorded_once,
                 an_unconfirmed_end_returns_the_turn_that_it_has_started,
                 an_unconfirmed_cancellation_returns_the_turn_that_it_has_started,
                 unconfirmed_changes_are_written_once,
+                unconfirmed_steps_are_written_once,
             }
             turn_group_values {
                 turns_of_a_group_keep_their_own_values,
@@ -195,10 +216,11 @@ macro_rules! turn_promises {
             }
             concurrent_sweeps {
                 concurrent_sweeps_fail_and_promote_each_turn_once,
+                concurrent_sweeps_resume_each_turn_once,
                 concurrent_calls_mark_each_node_once,
                 either_a_sweep_or_the_end_wins,
                 either_a_sweep_or_a_cancellation_wins,
-                no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins,
+                no_turn_stays_with_its_node_if_that_is_marked_while_it_begins,
             }
         }
     };

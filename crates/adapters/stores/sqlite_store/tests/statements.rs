@@ -35,8 +35,8 @@ const SMALL: [&str; 7] = [
 /// A read of the whole index of deleted agents, in which agents stay for a day.
 const DELETED_AGENTS: &str = "agents_deleted (deleted_at>?)";
 
-/// The index of queued turns, which are few.
-const QUEUE_INDEX: &str = " USING INDEX turns_waiting";
+/// The indexes of queued turns, and of those that no node runs, which are few.
+const SMALL_INDEXES: [&str; 2] = [" USING INDEX turns_waiting", " USING INDEX turns_unowned"];
 
 /// Returns true if the cost of a plan's step grows with the size of a table, as far as the plan
 /// shows.
@@ -48,8 +48,8 @@ fn grows(step: &str, materialized: &[&str]) -> bool {
         || step == "SCAN CONSTANT ROW"
         || SMALL.contains(&subject)
         || materialized.contains(&subject);
-    let uses_queue_index = step.contains(QUEUE_INDEX);
-    !uses_queue_index
+    let uses_small_index = SMALL_INDEXES.iter().any(|index| step.contains(index));
+    !uses_small_index
         && ((is_scan && !is_bounded)
             || step.contains("(tenant_id=?)")
             || step.contains(DELETED_AGENTS))

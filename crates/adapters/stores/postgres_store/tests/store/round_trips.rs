@@ -3,8 +3,9 @@
 use std::{mem, time::Duration};
 
 use contract::{Store, fixture};
+use domain::{ModelResponse, ToolStep, TurnStep};
 use ports::FirstMessages;
-use writes::{ConversationTarget, Reply, TurnEnding};
+use writes::{ConversationTarget, RecordSteps, Reply, TurnEnding};
 
 use crate::{
     database::{Database, store},
@@ -76,6 +77,50 @@ async fn a_write_of_a_turn_is_one_round_trip() {
         counts.push([recorded, started, fixture.round_trips()]);
     }
     assert_eq!(counts[2..], [[1, 1, 1], [1, 1, 1]], "{counts:?}");
+}
+
+/// Also while another process writes to the tenant: the facts of this one are then unknown, and a step
+/// needs none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_is_one_round_trip() {
+    let mut fixture = Fixture::new().await;
+    let agent = fixture::agent(1);
+    let target = ConversationTarget::New(fixture::conversation(1, agent.id));
+    let begin = fixture::begin_turn(1, &agent, target);
+    let turns = fixture.storage.turns.clone();
+    turns.begin_turn(begin.clone()).await.unwrap();
+    let writes = fixture.storage.writes.clone();
+    let call = |number: usize| fixture::tool_step(&format!("call-{number}"));
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+    let mut counts = Vec::new();
+    for round in 0..8 {
+        if round >= 4 {
+            let other = fixture::agent(u32::try_from(round).unwrap() + 10);
+            let agents = &fixture.database.agents;
+            let inserted = agents.insert(&tenant, &other, &stamp, None).await;
+            inserted.expect("an agent");
+        }
+        let number = 2 * round;
+        let response = TurnStep::Model(ModelResponse::default());
+        let step = TurnStep::Tool(call(number + 1));
+        let begun = vec![(number, response), (number + 1, step)];
+        fixture.round_trips();
+        let record = fixture::record_steps(&begin, begun);
+        assert!(writes.write(record).await.unwrap());
+        let has_begun = fixture.round_trips();
+        let ended = TurnStep::Tool(ToolStep {
+            end: Some(fixture::tool_end()),
+            ..call(number + 1)
+        });
+        let record = RecordSteps {
+            ended: vec![(number + 1, ended)],
+            ..fixture::record_steps(&begin, Vec::new())
+        };
+        assert!(writes.write(record).await.unwrap());
+        counts.push([has_begun, fixture.round_trips()]);
+    }
+    // Preparing a statement is a round trip, too.
+    assert_eq!(counts[2..], [[1, 1]; 6], "{counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,8 +30,8 @@ async fn every_statement_can_be_prepared() {
     }
 }
 
-/// The indexes of agents to purge and of queued turns. They are always read from the start.
-const QUEUE_INDEXES: [&str; 2] = ["agents_unmarked", "turns_waiting"];
+/// The indexes of agents to purge, of turns that no node runs, and of queued turns. They are always read from the start.
+const QUEUE_INDEXES: [&str; 3] = ["agents_unmarked", "turns_unowned", "turns_waiting"];
 
 /// Returns the columns of every index, in order.
 async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> {
