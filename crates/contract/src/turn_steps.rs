@@ -80,6 +80,7 @@ fn all_steps() -> Vec<TurnStep> {
     let response = ModelResponse {
         engine: text(),
         text: text(),
+        requests: Vec::new(),
         state: Some(json!({ TEXT: [TEXT, 0.1, u64::MAX, i64::MIN, null, {}] })),
     };
     let full = ToolStep {

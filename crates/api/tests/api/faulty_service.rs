@@ -138,7 +138,7 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn internal_store_unavailable_and_interrupted() {
+async fn internal_and_store_unavailable() {
     let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let says_nothing = FixedEngine(|| Err(ReplyError::TimedOut));
@@ -184,9 +184,9 @@ async fn internal_store_unavailable_and_interrupted() {
         tokio::task::yield_now().await;
     }
     probe.clear_faults();
-    // The turn is found to have no owner.
+    // The turn is found to have no owner, and resumed.
     let response = response.await.expect("an answer");
-    response.problem(ProblemCode::Interrupted);
+    response.problem(ProblemCode::EngineTimeout);
     api.stop().await;
 }
 

@@ -202,7 +202,7 @@ async fn completed(api: &ApiServer) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_whose_end_cannot_be_stored_is_detected_and_failed() {
+async fn a_turn_whose_end_cannot_be_stored_is_detected_and_resumed() {
     let mut fixture = Fixture::start().await;
     let id = fixture.conversation().await;
     let (writer, command) = (fixture.api.writer(), fixture.command(&id, "one"));
@@ -217,25 +217,24 @@ async fn a_turn_whose_end_cannot_be_stored_is_detected_and_failed() {
     let corrupt = InjectedFault::Corrupt;
     fixture.probe.inject("turns.finish_turn", corrupt);
     fixture.probe.calls();
+    let lost = call.request.turn_id;
     call.answer("Lost.").await;
     fixture.wait_for_call("turns.finish_turn").await;
-    // The reconciler hits the same fault, and continues.
-    fixture.wait_for_call("turns.finish_turn").await;
     fixture.probe.clear_faults();
+    let resumed = fixture.script.next_call().await;
+    assert_eq!(resumed.request.turn_id, lost);
+    resumed.answer("One.").await;
     let response = first.await.expect("an answer");
-    response.problem(ProblemCode::Interrupted);
+    assert_eq!(response.ok()["message"], "One.");
     fixture.script.next_call().await.answer("Two.").await;
     assert_eq!(
         wait_for_end(&fixture.api, &second).await["status"],
         "completed"
     );
-    // The idempotency key can be used again.
-    let again = ask();
-    fixture.script.next_call().await.answer("One.").await;
-    let again = again.await.expect("an answer");
+    let again = ask().await.expect("an answer");
     assert_eq!(again.ok()["message"], "One.");
     let texts = contents(&fixture.api, &id).await;
-    assert_eq!(texts, ["one", "two", "Two.", "one", "One."]);
+    assert_eq!(texts, ["one", "One.", "two", "Two."]);
     fixture.api.stop().await;
 }
 
@@ -250,10 +249,10 @@ async fn a_promoted_turn_waits_for_its_agent_or_ends_without() {
         let first = fixture.start_turn(&fixture.command(&id, "one")).await;
         let call = fixture.script.next_call().await;
         let second = fixture.start_turn(&fixture.command(&id, "two")).await;
-        fixture.probe.inject("agents.find", fault);
+        fixture.probe.inject("agents.find_version", fault);
         fixture.probe.calls();
         call.answer("One.").await;
-        fixture.wait_for_call("agents.find").await;
+        fixture.wait_for_call("agents.find_version").await;
         assert_eq!(
             wait_for_end(&fixture.api, &first).await["status"],
             "completed"

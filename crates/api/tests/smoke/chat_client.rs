@@ -113,6 +113,12 @@ impl ChatClient {
         self.get(&format!("/api/turns/{id}")).await
     }
 
+    pub(crate) async fn cancel(&self, id: &str) {
+        let path = format!("/api/turns/{id}/cancel");
+        let (status, turn) = send_json(self.post(&path, &Value::Null)).await;
+        assert_eq!((status, &turn["status"]), (200, &"cancelled".into()));
+    }
+
     /// Waits until a turn has ended, and returns it.
     pub(crate) async fn wait_for_turn_end(&self, id: &str) -> Value {
         let began = Instant::now();

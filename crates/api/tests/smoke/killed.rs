@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use scripted_engine::Script;
-use serde_json::Value;
 
 use crate::{
     chat_client::{ChatClient, key, send_json, serving, stream_until_text, text},
@@ -25,7 +24,7 @@ fn endless() -> Script {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_process_fails_running_turns_and_runs_queued_ones() {
+async fn the_next_process_resumes_running_turns_and_then_runs_queued_ones() {
     let folder = folder();
     let key = key(folder.path());
     let first = serving(folder.path(), &key, None);
@@ -44,24 +43,19 @@ async fn the_next_process_fails_running_turns_and_runs_queued_ones() {
 
     let next = serving(folder.path(), &key, None);
     let chat_client = chat_client.with_server(&next);
-    let turn = chat_client.turn(&lost).await;
-    assert_eq!(turn["status"], "failed", "at once");
-    assert_eq!(turn["error"]["code"], "interrupted");
-    assert_eq!(turn["reply"], Value::Null);
+    assert_eq!(chat_client.turns("turn.resumed", 1).await, [lost.clone()]);
+    // The same request joins it.
+    let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
+    let (_, again) = send_json(request.header("Prefer", "respond-async")).await;
+    assert_eq!(
+        (text(&again["id"]), text(&again["status"])),
+        (lost.clone(), "in_progress".to_owned())
+    );
+    chat_client.cancel(&lost).await;
     for (id, reply) in [(second, "Two."), (text(&third["id"]), "Three.")] {
         let turn = chat_client.wait_for_turn_end(&id).await;
         assert_eq!(turn["reply"]["content"], reply, "{turn}");
     }
-    // The idempotency key is free: the same request starts another turn.
-    let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
-    let (_, again) = send_json(request.header("Prefer", "respond-async")).await;
-    assert_ne!(text(&again["id"]), lost);
-    assert_eq!(
-        text(&again["conversationId"]),
-        conversation_ref.conversation
-    );
-    let path = format!("/api/turns/{}/cancel", text(&again["id"]));
-    send_json(chat_client.post(&path, &Value::Null)).await;
     let reply = chat_client
         .spawn_chat(&conversation_ref.message(&Script::deltas(["Well."])))
         .await;
@@ -100,11 +94,9 @@ async fn another_process_takes_over_in_time() {
     kill(first);
     let since = Instant::now();
 
-    let turn = survivor.wait_for_turn_end(&lost).await;
-    assert_eq!(
-        (&turn["status"], &turn["error"]["code"]),
-        (&"failed".into(), &"interrupted".into())
-    );
+    assert_eq!(survivor.turns("turn.resumed", 1).await, [lost.clone()]);
+    assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
+    survivor.cancel(&lost).await;
     let (status, reply) = waiting.await.expect("an answer");
     assert_eq!(
         (status, &reply["message"]),
@@ -113,7 +105,6 @@ async fn another_process_takes_over_in_time() {
     );
     let turn = survivor.wait_for_turn_end(&text(&third["id"])).await;
     assert_eq!(turn["reply"]["content"], "Three.");
-    assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
     survivor.assert_each_turn_has_ended_once().await;
     other.abort();
     other.wait_for_exit();

@@ -140,6 +140,7 @@ mod tests {
             user_id: None,
             history: Arc::default(),
             message: message.into(),
+            earlier_steps: Vec::new(),
             steps: Vec::new(),
             tools: Arc::default(),
             unavailable_tools: Vec::new(),

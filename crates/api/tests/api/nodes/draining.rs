@@ -91,8 +91,7 @@ async fn followers_of_another_node_s_turn_are_notified_of_its_drain_in_time() {
     let events = stream.remaining().await;
     assert_eq!(events.last().expect("an end").data["message"], "In time.");
     assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
-    let failed = endless.next_of_type("turn.failed").await;
-    assert_eq!(failed["error"]["code"], "draining");
+    // The turn goes on elsewhere: the stream has no end.
     assert_eq!(endless.next().await, None);
     stopping.await.expect("an end in order");
     // The turn is not affected.
@@ -121,8 +120,7 @@ async fn a_queued_turn_of_another_node_survives_its_followers() {
 
     let NodePair { a, mut b, .. } = pair;
     a.api.stop().await;
-    let failed = stream.next_of_type("turn.failed").await;
-    assert_eq!(failed["error"]["code"], "draining");
+    assert_eq!(stream.next().await, None);
     call.answer("One.").await;
     first.await.expect("an answer").ok();
     let call = b.script.next_call().await;

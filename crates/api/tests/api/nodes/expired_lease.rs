@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use domain::ProblemCode;
 use sqlx::{ConnectOptions as _, Executor as _};
 
 use super::pair::NodePair;
@@ -39,24 +38,29 @@ async fn a_node_whose_lease_expired_continues_under_a_new_id() {
     execute_sql(&pair, MARK).await;
     // The node notices at its next renewal or when it starts a turn.
     call.wait_until_stopped().await;
-    let response = first.await.expect("an answer");
-    response.problem(ProblemCode::Interrupted);
+    // The other node has been alive for long enough to sweep.
+    let resumed = pair.b.script.next_call().await;
+    assert_eq!(resumed.turn(), lost);
+    resumed.answer("One.").await;
+    assert_eq!(first.await.expect("an answer").ok()["message"], "One.");
     assert_eq!(
         pair.events_of_turn(&lost).await,
-        ["turn.started", "turn.failed"],
+        ["turn.started", "turn.resumed", "turn.completed"],
         "it has ended once"
     );
     let command = serde_json::json!({"agentId": pair.agent, "message": "Still there?"});
     let fresh = pair.a.chat(&command).begin();
     pair.a.script.next_call().await.answer("Yes.").await;
     assert_eq!(fresh.await.expect("an answer").ok()["message"], "Yes.");
-    // The other node has been alive for long enough to sweep.
     let call = pair.b.script.next_call().await;
     assert_eq!(call.turn(), second);
     call.answer("Two.").await;
     let ended = pair.b.turn_after("in_progress", &second).await;
     assert_eq!(ended["status"], "completed");
-    assert_eq!(contents(&pair.a.api, &id).await, ["one", "two", "Two."]);
+    assert_eq!(
+        contents(&pair.a.api, &id).await,
+        ["one", "One.", "two", "Two."]
+    );
     pair.a.script.assert_no_more_calls();
     execute_sql(&pair, ONLY_TWO_LIVE).await;
     pair.stop().await;
@@ -86,25 +90,25 @@ async fn the_late_reply_of_a_disconnected_node_is_rejected() {
         probe.inject(unheard, InjectedFault::Unavailable);
     }
     execute_sql(&pair, MARK).await;
-    let swept = pair.b.turn_after("in_progress", &lost).await;
-    assert_eq!(
-        (&swept["status"], &swept["error"]["code"]),
-        (&"failed".into(), &"interrupted".into())
-    );
+    let resumed = pair.b.script.next_call().await;
+    assert_eq!(resumed.turn(), lost);
+    call.answer("a time.").await;
+    resumed.answer("One.").await;
     let next = pair.b.script.next_call().await;
     assert_eq!(next.turn(), second);
-    call.answer("a time.").await;
     probe.clear_faults();
-    let response = first.await.expect("an answer");
-    response.problem(ProblemCode::Interrupted);
+    assert_eq!(first.await.expect("an answer").ok()["message"], "One.");
     next.answer("Two.").await;
     let ended = pair.b.turn_after("in_progress", &second).await;
     assert_eq!(ended["status"], "completed");
     assert_eq!(
         pair.events_of_turn(&lost).await,
-        ["turn.started", "turn.failed"],
+        ["turn.started", "turn.resumed", "turn.completed"],
         "it has ended once"
     );
-    assert_eq!(contents(&pair.b.api, &id).await, ["one", "two", "Two."]);
+    assert_eq!(
+        contents(&pair.b.api, &id).await,
+        ["one", "One.", "two", "Two."]
+    );
     pair.stop().await;
 }

@@ -65,7 +65,7 @@ fn calls_are_reported_in_the_order_in_which_they_were_made() {
     ]);
     for (open, status) in [
         (OpenCallStatus::Running, "running"),
-        (OpenCallStatus::Cut, "cancelled"),
+        (OpenCallStatus::Cut, "outcome_unknown"),
     ] {
         let expected = [
             ("time".to_owned(), one.clone(), status.to_owned()),

@@ -114,6 +114,7 @@ relational::statements! {
             limit $1) \
         delete from agent_versions v using doomed d \
         where v.tenant_id = d.tenant_id and v.agent_id = d.agent_id and v.version = d.version";
+
     /// An agent is removed after its versions: each runs only when the one before has nothing left to
     /// remove.
     pub(super) const DELETE_AGENTS: &str = "\

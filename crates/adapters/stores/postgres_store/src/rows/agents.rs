@@ -32,13 +32,13 @@ relational::statements! {
         where true"
     );
 
-
     const INSERT_VERSIONS: &str = concat!(
         "insert into agent_versions (tenant_id, agent_id, version, created_at, actor, agent) \
         select * from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz, 5 text, 6 jsonb),
         " as n where true"
     );
+
     const UPDATE: &str = concat!(
         "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
             capabilities = n.capabilities, config = n.config, version = n.version, \
@@ -73,7 +73,6 @@ relational::statements! {
             where p.tenant_id = n.tenant and p.agent_id = n.agent))"
     );
 
-
     /// Keeps the next versions, and those that they replace unless these are kept.
     const KEEP_VERSIONS: &str = concat!(
         "insert into agent_versions (tenant_id, agent_id, version, created_at, actor, agent) \
@@ -90,6 +89,7 @@ relational::statements! {
                     and k.agent_id = a.id and k.version = a.version) is null) v \
         where true"
     );
+
     const DELETE: &str = concat!(
         "update agents set deleted_at = n.at from ",
         unnest!(1 text, 2 uuid, 3 timestamptz),

@@ -84,11 +84,13 @@ relational::statements! {
             select tenant_id, id from doomed limit ?1)"
 
     );
+
     pub(super) const DELETE_AGENT_VERSIONS: &str = "\
         delete from agent_versions where rowid in ( \
             select v.rowid from ( \
                 select tenant_id, id from agents where deleted_at < ?2 limit ?3) a \
             cross join agent_versions v on v.tenant_id = a.tenant_id and v.agent_id = a.id limit ?1)";
+
     pub(super) const DELETE_AGENTS: &str = "\
         delete from agents where rowid in ( \
             select rowid from agents where deleted_at < ?2 limit ?1)";

@@ -107,7 +107,7 @@ async fn a_killed_server_is_reconnected() {
             http_server.kill();
         };
         let (cut, ()) = tokio::join!(call, others);
-        assert!(matches!(cut, Err(ToolError::Unavailable(_))), "{cut:?}");
+        assert!(matches!(cut, Err(ToolError::Lost(_))), "{cut:?}");
         server
             .wait_until("the server is disconnected", |server| {
                 server.tools().is_empty()

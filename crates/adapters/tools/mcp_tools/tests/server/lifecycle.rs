@@ -26,14 +26,8 @@ async fn a_process_that_exits_is_restarted() {
             server.call("exit", json!({})),
             server.call("hang", json!({})),
         );
-        assert!(
-            matches!(exited, Err(ToolError::Unavailable(_))),
-            "{exited:?}"
-        );
-        assert!(
-            matches!(hanging, Err(ToolError::Unavailable(_))),
-            "{hanging:?}"
-        );
+        assert!(matches!(exited, Err(ToolError::Lost(_))), "{exited:?}");
+        assert!(matches!(hanging, Err(ToolError::Lost(_))), "{hanging:?}");
         let now = server.capabilities();
         assert!(now.iter().map(|info| &info.name).eq(&names), "{now:?}");
         assert_eq!(server.wait_for_result("well").await, "well");
@@ -45,10 +39,7 @@ async fn an_exit_is_noticed_while_a_child_holds_the_output() {
     let server = Fixture::scripted("well").wait_until_connected().await;
     let start = Instant::now();
     let exited = server.call("exit_but_for_a_child", json!({})).await;
-    assert!(
-        matches!(exited, Err(ToolError::Unavailable(_))),
-        "{exited:?}"
-    );
+    assert!(matches!(exited, Err(ToolError::Lost(_))), "{exited:?}");
     assert_eq!(server.wait_for_result("well").await, "well");
     // The child outlives this limit.
     let elapsed = start.elapsed();
@@ -80,10 +71,7 @@ async fn a_disconnected_server_has_unavailable_capabilities_and_no_tools() {
 async fn a_server_that_floods_requests_is_disconnected() {
     let server = Fixture::scripted("well").wait_until_connected().await;
     let result = server.call("flood", json!({})).await;
-    assert!(
-        matches!(result, Err(ToolError::Unavailable(_))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(ToolError::Lost(_))), "{result:?}");
     assert_eq!(server.wait_for_result("well").await, "well");
 }
 
@@ -95,10 +83,7 @@ async fn a_silent_server_blocks_nothing() {
     assert!(!capabilities[0].is_available);
     assert!(server.tools().is_empty());
     let result = server.call("well", json!({})).await;
-    assert!(
-        matches!(result, Err(ToolError::Unavailable(_))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(ToolError::Lost(_))), "{result:?}");
     let start = Instant::now();
     server.stop().await;
     assert!(
