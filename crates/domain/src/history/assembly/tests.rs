@@ -56,6 +56,7 @@ fn call(id: &str, at: usize, repetition: Repetition, end: Option<&str>) -> TurnS
 fn response(text: &str) -> TurnStep {
     TurnStep::Model(ModelResponse {
         engine: "llm".to_owned(),
+        requests: Vec::new(),
         text: text.to_owned(),
         state: Some(1.into()),
     })
