@@ -68,8 +68,10 @@ async fn the_next_process_resumes_running_turns_and_then_runs_queued_ones() {
         .map(|it| &**it)
         .filter(|it| !it.starts_with('{'))
         .collect();
-    assert!(replies.starts_with(&["Two.", "Three."]), "{replies:?}");
-    assert!(replies.ends_with(&["Well."]), "{replies:?}");
+    assert!(
+        replies.ends_with(&["Two.", "Three.", "Well."]),
+        "{replies:?}"
+    );
     next.abort();
 }
 

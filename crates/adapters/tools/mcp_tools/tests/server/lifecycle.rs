@@ -83,7 +83,10 @@ async fn a_silent_server_blocks_nothing() {
     assert!(!capabilities[0].is_available);
     assert!(server.tools().is_empty());
     let result = server.call("well", json!({})).await;
-    assert!(matches!(result, Err(ToolError::Lost(_))), "{result:?}");
+    assert!(
+        matches!(result, Err(ToolError::Unavailable(_))),
+        "{result:?}"
+    );
     let start = Instant::now();
     server.stop().await;
     assert!(

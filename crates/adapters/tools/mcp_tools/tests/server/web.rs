@@ -150,7 +150,10 @@ async fn a_call_in_an_unknown_session_is_repeated_in_a_new_one(#[case] how: &str
 async fn no_redirect_is_followed() {
     let (mut web, server) = Web::start().await;
     let result = server.call("moved", json!({})).await;
-    assert!(matches!(result, Err(ToolError::Lost(_))), "{result:?}");
+    assert!(
+        matches!(result, Err(ToolError::Unavailable(_))),
+        "{result:?}"
+    );
     let well = server.call("well", json!({})).await;
     assert_eq!(well.expect("a result"), "well");
     web.process.kill().expect("it runs");
