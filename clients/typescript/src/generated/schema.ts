@@ -1439,11 +1439,11 @@ export interface components {
             /** @description The author of the message. */
             role: components["schemas"]["Role"];
         };
-        /** @description Limits of the conversation history that the engine receives; both apply. */
+        /** @description Limits of the conversation history that the engine receives; all apply. */
         HistoryLimits: {
             /**
              * Format: int32
-             * @description Maximum number of characters in all messages. Default 48000.
+             * @description Maximum number of characters in all messages, tool calls and results. Default 48000.
              */
             maxCharacters?: number;
             /**
@@ -1451,12 +1451,17 @@ export interface components {
              * @description Maximum number of messages. Default 40.
              */
             maxMessages?: number;
+            /**
+             * @description Whether the engine receives the tool calls of earlier turns with the first 4 KiB of each result.
+             *     Default true.
+             */
+            toolResults?: boolean;
         };
         /** @description JSON merge patch (RFC 7396) of `HistoryLimits`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         HistoryLimitsPatch: {
             /**
              * Format: int32
-             * @description Maximum number of characters in all messages. Default 48000.
+             * @description Maximum number of characters in all messages, tool calls and results. Default 48000.
              */
             maxCharacters?: number | null;
             /**
@@ -1464,6 +1469,11 @@ export interface components {
              * @description Maximum number of messages. Default 40.
              */
             maxMessages?: number | null;
+            /**
+             * @description Whether the engine receives the tool calls of earlier turns with the first 4 KiB of each result.
+             *     Default true.
+             */
+            toolResults?: boolean | null;
         };
         /** @description The result of an introspection. */
         IntrospectionBody: components["schemas"]["GoodToken"] | components["schemas"]["NoToken"];
