@@ -77,9 +77,8 @@ const Replies = () => {
   );
 };
 
-/** Some models accept no system message. Others are asked for one unless this is chosen. */
-const NoSystemMessage = () => {
-  const pointer = "/llm/systemRole";
+/** A member that is true unless this is chosen. */
+const SwitchOff = ({ pointer, label, hint }: { pointer: string; label: string; hint: string }) => {
   const { value, set, faults } = useField(pointer);
   const id = controlId(pointer);
   return (
@@ -92,10 +91,10 @@ const NoSystemMessage = () => {
           onChange={(event) => set(event.target.checked ? false : undefined)}
           aria-describedby={`${id}-hint`}
         />
-        No system message
+        {label}
       </label>
       <p className="hint" id={`${id}-hint`}>
-        The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it.
+        {hint}
       </p>
       {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
     </div>
@@ -116,13 +115,22 @@ const Parameters = () => (
       </div>
       <div className="columns">
         <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
-        <NoSystemMessage />
+        <SwitchOff
+          pointer="/llm/systemRole"
+          label="No system message"
+          hint="The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it."
+        />
       </div>
       <div className="columns">
         <NumberField pointer="/history/maxMessages" label="Messages of history" placeholder="40" />
         <NumberField pointer="/history/maxCharacters" label="Characters of history" placeholder="48000" />
         <NumberField pointer="/timeoutMs" label="Timeout in milliseconds" placeholder="60000" />
       </div>
+      <SwitchOff
+        pointer="/history/toolResults"
+        label="No tool calls of earlier turns"
+        hint="The model sees of earlier turns only the texts. It still learns which calls have acted without a reply."
+      />
       <MetadataField />
     </div>
   </details>

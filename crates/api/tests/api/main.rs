@@ -64,6 +64,7 @@ mod oauth_clients;
 mod openapi;
 mod operations;
 mod panics;
+mod past_calls;
 mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;

@@ -22,7 +22,8 @@ use tokio::sync::{mpsc, oneshot};
 /// The timeout of a test that hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The tools that scripted engines call. They return `done`, except `wait`, which never returns.
+/// The tools that scripted engines call. They return `done`, except `wait`, which never returns. Only `clock`
+/// says that it changes nothing.
 pub(crate) const TOOLS: [&str; 6] = ["calculator", "clock", "search", "sum", "time", "wait"];
 
 /// The scripts of turns that wait for the tool `wait`.
@@ -185,7 +186,10 @@ impl ToolProvider for ScriptedTools {
             name: name.to_owned(),
             description: String::new(),
             input_schema: json!({"type": "object"}),
-            hints: ToolHints::default(),
+            hints: ToolHints {
+                read_only: (name == "clock").then_some(true),
+                ..ToolHints::default()
+            },
         };
         ProvidedTools {
             capabilities: TOOLS.map(capability).into(),
