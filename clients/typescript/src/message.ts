@@ -96,7 +96,11 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
         .concat(at < 0 ? reply : []);
     }
     case "reply.delta":
-      return change(messages, turnId, ({ text }) => ({ text: (part.from && text) + part.text }));
+      // Another attempt at the reply begins at 0. A part that does not continue the text is left out until the end.
+      return change(messages, turnId, ({ text }) => {
+        const isNext = part.from === new TextEncoder().encode(text).length;
+        return isNext || !part.from ? { text: (part.from && text) + part.text } : {};
+      });
     case "tool.called": {
       const { id, name, at } = part;
       const call = { id, name, at, arguments: part.arguments, status: "running" };
@@ -146,13 +150,11 @@ export const withReply = (messages: Messages, turnId: string): Messages => {
   return message ? applyPart(messages, { type: "turn.started", turnId, messageId: message.id, replyId: turnId } as TurnPart) : messages;
 };
 
-/** Applies live data of a reply. Data that does not continue the text is left out until the end of the turn. */
+/** Applies live data of a reply. */
 export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { type: "live" }>["event"]): Messages => {
   if (event.type === "typing.updated") return messages;
   if (event.type === "reply.snapshot") return change(messages, event.turnId, () => ({ text: event.text }));
-  const reply = messages.find(({ role, turnId }) => role === "agent" && turnId === event.turnId);
-  const isNext = event.type !== "reply.delta" || !event.from || event.from === new TextEncoder().encode(reply?.text).length;
-  return isNext ? applyPart(messages, event as TurnPart) : messages;
+  return applyPart(messages, event as TurnPart);
 };
 
 /**

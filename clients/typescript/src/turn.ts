@@ -11,23 +11,22 @@ export const isLast = ({ type }: { type: string }): boolean => /^turn\.(complete
 
 /** Returns a function that returns what is new in a part; `undefined` if all of it was received before. */
 const receivedParts = () => {
-  let turnId = "";
-  let bytes = 0;
+  let turn = "";
   let attempt = 1;
-  let names = new Set<string>();
+  let bytes = 0;
+  const names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
+    const { turnId, id, attempt: next = attempt } = part as { turnId?: string; id?: string; attempt?: number };
     // A newer service may send something that is of no turn.
-    if (!part.turnId) return undefined;
-    // Another process goes on with the turn, and writes the reply anew.
-    const { attempt: next = attempt } = part as { attempt?: number };
-    if (part.turnId !== turnId || next > attempt) {
-      ({ turnId } = part);
+    if (!turnId) return undefined;
+    // With the next attempt, another process goes on with the turn, and writes the reply anew.
+    if (turnId !== turn || next > attempt) {
+      turn = turnId;
       attempt = next;
       bytes = 0;
-      names = new Set();
     }
     if (part.type !== "reply.delta") {
-      const name = `${part.type} ${(part as { id?: string }).id}`;
+      const name = `${part.type} ${turnId} ${attempt} ${id}`;
       if (names.has(name)) return undefined;
       names.add(name);
       return part;
