@@ -57,18 +57,18 @@ async fn start(storage: &Store, begin: &BeginTurn, number: u32, repetition: Repe
         end: Some(fixture::tool_end()),
         ..call
     });
-    let begun = vec![
+    let steps = vec![
         (0, TurnStep::Model(ModelResponse::default())),
         (1, open.clone()),
     ];
-    record(storage, begin, begun, Vec::new()).await;
+    record(storage, begin, steps, Vec::new()).await;
     record(storage, begin, Vec::new(), vec![(1, ended)]).await;
 }
 
 async fn record(
     storage: &Store,
     begin: &BeginTurn,
-    begun: Vec<(usize, TurnStep)>,
+    steps: Vec<(usize, TurnStep)>,
     ended: Vec<(usize, TurnStep)>,
 ) {
     let record = RecordSteps {
@@ -76,7 +76,7 @@ async fn record(
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
         node: begin.node,
-        begun,
+        begun: steps,
         ended,
     };
     assert!(storage.writes.write(record).await.success());
@@ -159,7 +159,7 @@ pub async fn history_has_no_call_without_an_end(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = begin(1, &agent, &conversation, 0);
     setup::start_turn(storage, &turn).await;
-    let begun = vec![
+    let steps = vec![
         (0, TurnStep::Model(ModelResponse::default())),
         (1, TurnStep::Tool(fixture::tool_step("call 1"))),
     ];

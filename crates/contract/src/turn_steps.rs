@@ -12,6 +12,7 @@ use domain::{
 use futures::future::join_all;
 use ports::{Decided, Decision, Facts, FactsQuery, Lane, Rows, write_store::TurnAssignment};
 use serde_json::json;
+use tokio_util::task::TaskTracker;
 use writes::{BeginTurn, CancelOutcome, FinishOutcome, HandOverTurn, RecordSteps, TurnEnding};
 
 use crate::{
@@ -273,6 +274,7 @@ impl Decision for SlowAssignment {
 /// A step that is written while another transaction takes the turn away waits for it, and is then
 /// rejected.
 pub async fn steps_that_waited_for_the_lock_are_not_written_for_a_lost_turn(storage: &Store) {
+    let tasks = TaskTracker::new();
     let mut turns = vec![running(storage).await];
     turns.push(started(storage, 2).await);
     for (begin, node) in turns.iter().zip([Some(sweeper()), None]) {
@@ -285,13 +287,13 @@ pub async fn steps_that_waited_for_the_lock_are_not_written_for_a_lost_turn(stor
             commits: Mutex::new(commits),
         });
         let holder = Arc::clone(&storage.ports().writes);
-        let holder = tokio::spawn(async move { holder.transact(assignment, Lane::Alone).await });
+        let holder = tasks.spawn(async move { holder.transact(assignment, Lane::Alone).await });
         let wait = move || locked.recv_timeout(Duration::from_secs(10));
         let locked = tokio::task::spawn_blocking(wait).await;
         locked.expect("no panic").expect("the tenant is locked");
         let (writes, begin) = (storage.writes.clone(), begin.clone());
         let step = fixture::record_steps(&begin, vec![(0, begun("call"))]);
-        let step = tokio::spawn(async move { writes.write(step).await });
+        let step = tasks.spawn(async move { writes.write(step).await });
         // This test needs real time: nothing shows that a statement waits.
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(!step.is_finished());

@@ -89,6 +89,7 @@ export const subjectOf = (event: LogEvent): string => {
       return "turnId" in event.data ? event.data.turnId : "deleted";
     case "turn.queued":
     case "turn.started":
+    case "turn.resumed":
     case "turn.completed":
     case "turn.failed":
     case "turn.cancelled":

@@ -114,6 +114,7 @@ impl EphemeralTurn {
         let (live, reply_id) = (&self.ownership.live, self.started.reply_id);
         let engine_start = Instant::now();
         let replying = run_engine_chain(reply_id, &self.chain, &self.request, None, &**live, None);
+        let replying = Box::pin(replying);
         let replying = live.stopped().run_until_cancelled_owned(replying);
         let replying = self.abandoned.run_until_cancelled(replying);
         // A turn must end even if its engine panics.

@@ -157,9 +157,10 @@ impl TurnRunner {
     /// Runs a turn to its end, and returns the one that starts in its place.
     async fn perform(&self, mut task: TurnTask) -> Option<Box<PromotedTurn>> {
         let request = &mut task.request;
-        let tools = match task.journal.is_empty() {
-            true => self.tools_of(&request.agent),
-            false => self.tools_of_resumed(&request.agent).await,
+        let tools = if task.journal.is_empty() {
+            self.tools_of(&request.agent)
+        } else {
+            self.tools_of_resumed(&request.agent).await
         };
         (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
         let mut chain = self.context.engines.chain(&request.tenant, &request.agent);

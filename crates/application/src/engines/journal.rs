@@ -106,7 +106,7 @@ impl<'a> Journal<'a> {
     pub(crate) async fn hand_over_if_draining(&self) {
         if self.is_draining.load(Ordering::SeqCst) {
             self.live.interrupt();
-            pending().await
+            pending::<()>().await;
         }
     }
 
@@ -137,7 +137,7 @@ impl<'a> Journal<'a> {
             pause = (pause * 2).min(MAX_PAUSE);
         }
         self.live.stop();
-        pending().await
+        pending::<()>().await;
     }
 }
 

@@ -83,12 +83,11 @@ impl Command for CancelTurn {
             return Ok(Planned::Rejected(CancelOutcome::NotFound));
         };
         let partial = self.partial.as_ref();
-        let (calls, requests) = match partial {
-            Some(partial) => (partial.tool_calls.clone(), partial.requests.clone()),
-            None => {
-                let journal = facts.journal(&self.tenant, self.turn_id);
-                (tool_calls(journal), requests(journal))
-            }
+        let (calls, requests) = if let Some(partial) = partial {
+            (partial.tool_calls.clone(), partial.requests.clone())
+        } else {
+            let journal = facts.journal(&self.tenant, self.turn_id);
+            (tool_calls(journal), requests(journal))
         };
         let end = Ending {
             status: TurnStatus::Cancelled,

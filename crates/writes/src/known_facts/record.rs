@@ -3,7 +3,7 @@
 use domain::{AgentId, ConversationId, Seq, TenantId};
 use ports::{
     Facts, Rows,
-    write_store::{ConversationFacts, InTenant, TurnRow},
+    write_store::{ConversationFacts, InTenant, TurnEnd, TurnRow, TurnStart},
 };
 
 use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
@@ -79,15 +79,7 @@ impl KnownFacts {
         for row in conversation_updates {
             self.update_conversation(row);
         }
-        for row in turns {
-            self.add_turn(row);
-        }
-        for row in ends {
-            self.end_turn(row);
-        }
-        for row in starts {
-            self.start_turn(row);
-        }
+        self.record_turns(turns, ends, starts);
         for row in assignments {
             self.turns.remove(&(row.tenant.clone(), row.id));
         }
@@ -102,6 +94,18 @@ impl KnownFacts {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
                 known.head = *head;
             }
+        }
+    }
+
+    fn record_turns(&mut self, begun: &[TurnRow], ended: &[TurnEnd], started: &[TurnStart]) {
+        for row in begun {
+            self.add_turn(row);
+        }
+        for row in ended {
+            self.end_turn(row);
+        }
+        for row in started {
+            self.start_turn(row);
         }
     }
 

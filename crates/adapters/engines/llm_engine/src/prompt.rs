@@ -119,7 +119,7 @@ impl Serialize for Prompt {
         for part in self.conversation() {
             match part {
                 Part::Text(role, content) => {
-                    messages.serialize_element(&text_message(role, content))?
+                    messages.serialize_element(&text_message(role, content))?;
                 }
                 Part::Step(step) => self.serialize_step(&mut messages, step, short_id)?,
             }

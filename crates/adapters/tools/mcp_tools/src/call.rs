@@ -44,9 +44,10 @@ fn from_service(error: ServiceError) -> ToolError {
         ServiceError::McpError(error) => from_protocol(error),
         ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
             let cause = ConnectionError::from_error(&error).into();
-            match may_have_arrived(&error) {
-                true => ToolError::Lost(cause),
-                false => ToolError::Unavailable(cause),
+            if may_have_arrived(&error) {
+                ToolError::Lost(cause)
+            } else {
+                ToolError::Unavailable(cause)
             }
         }
         _ => ToolError::Failed("its result violates the protocol".to_owned()),

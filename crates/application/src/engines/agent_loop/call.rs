@@ -52,12 +52,11 @@ impl CheckedCall {
         (call_id, at): (String, usize),
         may_run: bool,
     ) -> Self {
-        let failure = match requested.arguments.as_deref().map(check_arguments) {
-            Some(checked) => checked.err(),
-            None => {
-                let reason = "the arguments did not arrive; call the tool again";
-                Some(Failure::new("invalid_arguments", reason))
-            }
+        let failure = if let Some(arguments) = requested.arguments.as_deref() {
+            check_arguments(arguments).err()
+        } else {
+            let reason = "the arguments did not arrive; call the tool again";
+            Some(Failure::new("invalid_arguments", reason))
         };
         let offered = find(&request.tools, &requested.function);
         let unavailable = match offered {

@@ -84,17 +84,7 @@ pub(crate) async fn read(
         let rows = read::rows("turn_steps", rows.map_err(from_sqlx)?, Ok)?;
         add_steps(facts, rows)?;
     }
-    if !query.running_turns.is_empty() {
-        let turns = query.running_turns.iter();
-        let tenants: Vec<_> = turns.clone().map(|turn| turn.tenant.as_str()).collect();
-        let nodes: Vec<_> = turns.clone().map(|turn| turn.node.uuid()).collect();
-        let running = sqlx::query(RUNNING_TURNS)
-            .bind(tenants)
-            .bind(turns.map(|turn| turn.id.uuid()).collect::<Vec<_>>())
-            .bind(nodes);
-        let found = &mut facts.running_turns;
-        add(connection, found, running, "turns", running_turn).await?;
-    }
+    running_turns(connection, query, facts).await?;
     for key in &query.open_turns {
         let open = open_turns::<PostgresStore>(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
@@ -104,6 +94,26 @@ pub(crate) async fn read(
         facts.swept.extend(swept);
     }
     Ok(())
+}
+
+async fn running_turns(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.running_turns.is_empty() {
+        return Ok(());
+    }
+    let turns = query.running_turns.iter();
+    let tenants: Vec<_> = turns.clone().map(|turn| turn.tenant.as_str()).collect();
+    let ids: Vec<_> = turns.clone().map(|turn| turn.id.uuid()).collect();
+    let nodes: Vec<_> = turns.map(|turn| turn.node.uuid()).collect();
+    let running = sqlx::query(RUNNING_TURNS)
+        .bind(tenants)
+        .bind(ids)
+        .bind(nodes);
+    let found = &mut facts.running_turns;
+    add(connection, found, running, "turns", running_turn).await
 }
 
 async fn credentials(
