@@ -163,7 +163,7 @@ pub async fn history_has_no_call_without_an_end(storage: &Store) {
         (0, TurnStep::Model(ModelResponse::default())),
         (1, TurnStep::Tool(fixture::tool_step("call 1"))),
     ];
-    record(storage, &turn, begun, Vec::new()).await;
+    record(storage, &turn, steps, Vec::new()).await;
     assert_eq!(
         shown(storage, &conversation, 2).await,
         ["1 user Question 1"],

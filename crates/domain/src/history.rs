@@ -175,7 +175,6 @@ mod tests {
     }
 
     /// A message with calls of this many characters.
-    #[expect(clippy::unwrap_used, reason = "a test")]
     fn with_calls(role: Role, content: &str, characters: usize) -> HistoryMessage {
         let arguments = "é".repeat(characters);
         let call = json!({"callId": "", "name": "", "function": "", "arguments": arguments});

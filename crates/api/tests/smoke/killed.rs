@@ -1,6 +1,9 @@
 //! Turns after their process was killed.
 
-use std::time::{Duration, Instant};
+use std::{
+    slice,
+    time::{Duration, Instant},
+};
 
 use scripted_engine::Script;
 
@@ -43,7 +46,10 @@ async fn the_next_process_resumes_running_turns_and_then_runs_queued_ones() {
 
     let next = serving(folder.path(), &key, None);
     let chat_client = chat_client.with_server(&next);
-    assert_eq!(chat_client.turns("turn.resumed", 1).await, [lost.clone()]);
+    assert_eq!(
+        chat_client.turns("turn.resumed", 1).await,
+        slice::from_ref(&lost)
+    );
     // The same request joins it.
     let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
     let (_, again) = send_json(request.header("Prefer", "respond-async")).await;
@@ -96,7 +102,10 @@ async fn another_process_takes_over_in_time() {
     kill(first);
     let since = Instant::now();
 
-    assert_eq!(survivor.turns("turn.resumed", 1).await, [lost.clone()]);
+    assert_eq!(
+        survivor.turns("turn.resumed", 1).await,
+        slice::from_ref(&lost)
+    );
     assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
     survivor.cancel(&lost).await;
     let (status, reply) = waiting.await.expect("an answer");

@@ -1,6 +1,9 @@
 //! Turns when their process is terminated.
 
-use std::time::{Duration, Instant};
+use std::{
+    slice,
+    time::{Duration, Instant},
+};
 
 use scripted_engine::Script;
 
@@ -74,7 +77,7 @@ async fn an_endless_turn_goes_on_in_the_next_process_and_queued_turns_fail() {
     let next = serving(folder.path(), &key, None);
     let chat_client = chat_client.with_server(&next);
     let resumed = chat_client.turns("turn.resumed", 1).await;
-    assert_eq!(resumed, [unfinished.clone()]);
+    assert_eq!(resumed, slice::from_ref(&unfinished));
     chat_client.cancel(&unfinished).await;
     // No other process could have run the turns behind it.
     let third = chat_client.turn(&text(&third["id"])).await;

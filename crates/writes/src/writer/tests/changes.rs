@@ -1,5 +1,7 @@
 //! Changes of every kind.
 
+use std::collections::BTreeMap;
+
 use domain::{Conversation, NodeId, ToolStep, TurnId, TurnStep};
 use ports::FirstMessages;
 
@@ -77,24 +79,21 @@ impl Writing {
     pub(super) fn record_step(&self, conversation: u32, turn_id: TurnId) -> RecordSteps {
         let key = (fixture::tenant(), turn_id);
         let tables = self.model.0.lock();
-        let entries = tables.journals.get(&key).map_or(0, |journal| journal.len());
+        let entries = tables.journals.get(&key).map_or(0, BTreeMap::len);
         let last = tables
             .journals
             .get(&key)
             .and_then(|journal| journal.last_key_value());
         let open = last.filter(|(_, step)| !step.has_ended());
-        let (begun, ended) = match open {
-            Some((number, _)) => {
-                let ended = ToolStep {
-                    end: Some(fixture::tool_end()),
-                    ..fixture::tool_step("call")
-                };
-                (Vec::new(), vec![(*number, TurnStep::Tool(ended))])
-            }
-            None => {
-                let begun = TurnStep::Tool(fixture::tool_step("call"));
-                (vec![(entries, begun)], Vec::new())
-            }
+        let (begun, ended) = if let Some((number, _)) = open {
+            let ended = ToolStep {
+                end: Some(fixture::tool_end()),
+                ..fixture::tool_step("call")
+            };
+            (Vec::new(), vec![(*number, TurnStep::Tool(ended))])
+        } else {
+            let begun = TurnStep::Tool(fixture::tool_step("call"));
+            (vec![(entries, begun)], Vec::new())
         };
         RecordSteps {
             tenant: key.0,

@@ -58,7 +58,7 @@ async fn sent(request: ModelRequest) -> Vec<Value> {
     body["messages"].as_array().expect("messages")[1..].to_vec()
 }
 
-fn asked(text: Value, ids: &[&Value]) -> Value {
+fn asked(text: &Value, ids: &[&Value]) -> Value {
     let function = json!({"name": "shop_refund", "arguments": r#"{"order":"A-77"}"#});
     let call = |id| json!({"id": id, "type": "function", "function": function});
     let calls: Vec<_> = ids.iter().map(call).collect();
@@ -92,7 +92,7 @@ async fn calls_are_between_the_message_and_the_rest_of_the_reply() {
         messages[..5],
         [
             said("user", "Refund A-77."),
-            asked(json!("Wait."), &ids),
+            asked(&json!("Wait."), &ids),
             answered(ids[0]),
             answered(ids[1]),
             said("assistant", "Done."),
@@ -134,11 +134,11 @@ async fn a_lost_reply_says_how_it_ended() {
         messages,
         [
             said("user", "Refund A-77."),
-            asked(Value::Null, &[id]),
+            asked(&Value::Null, &[id]),
             answered(id),
             said("assistant", PastEnding::Failed.note()),
             said("user", "And?"),
-            asked(Value::Null, &[id]),
+            asked(&Value::Null, &[id]),
             answered(id),
             said("assistant", "[The reply ends here.]"),
             said("user", "Well?"),
@@ -200,7 +200,7 @@ async fn calls_of_repeated_turns_come_after_the_message() {
         "{ids:?}"
     );
     assert_eq!(*ids[2], "call_0", "a call of this turn has the server's id");
-    assert_eq!(messages[4], asked(Value::Null, &[ids[1]]));
+    assert_eq!(messages[4], asked(&Value::Null, &[ids[1]]));
     assert_eq!(messages[5], answered(ids[1]));
     assert_eq!(bodies[0]["messages"].as_array().map(Vec::len), Some(6));
 }

@@ -103,9 +103,9 @@ async fn a_step_is_one_round_trip() {
         let number = 2 * round;
         let response = TurnStep::Model(ModelResponse::default());
         let step = TurnStep::Tool(call(number + 1));
-        let begun = vec![(number, response), (number + 1, step)];
+        let steps = vec![(number, response), (number + 1, step)];
         fixture.round_trips();
-        let record = fixture::record_steps(&begin, begun);
+        let record = fixture::record_steps(&begin, steps);
         assert!(writes.write(record).await.unwrap());
         let has_begun = fixture.round_trips();
         let ended = TurnStep::Tool(ToolStep {

@@ -10,6 +10,7 @@ use ports::{
     write_store::{RunningTurn, StepRow},
 };
 use sqlx::Connection;
+use tokio_util::task::TaskTracker;
 use writes::{BeginOutcome, BeginTurn, ConversationTarget};
 
 use crate::database::{Database, store, waiting};
@@ -96,13 +97,17 @@ async fn running_turns(database: &Database) -> BTreeMap<&'static str, RunningTur
     let lease = Duration::from_hours(1);
     let (node, process) = (fixture::node_id(1), fixture::process());
     let registered = database.nodes.insert(node, &process, lease).await;
-    registered.unwrap();
+    registered.expect("the store answers");
     let mut running = BTreeMap::new();
     for name in TENANTS {
         let tenant = fixture::tenant_named(name);
-        database.tenants.insert(&tenant, stamp.time).await.unwrap();
+        database
+            .tenants
+            .insert(&tenant, stamp.time)
+            .await
+            .expect("the store answers");
         let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
-        inserted.unwrap();
+        inserted.expect("the store answers");
         let target = ConversationTarget::New(fixture::conversation(1, agent.id));
         let begin = BeginTurn {
             tenant: tenant.clone(),
@@ -113,8 +118,12 @@ async fn running_turns(database: &Database) -> BTreeMap<&'static str, RunningTur
             id: begin.turn_id,
             node,
         };
-        let begun = database.turns.begin_turn(begin).await.unwrap();
-        assert!(matches!(begun, BeginOutcome::Started { .. }));
+        let outcome = database
+            .turns
+            .begin_turn(begin)
+            .await
+            .expect("the store answers");
+        assert!(matches!(outcome, BeginOutcome::Started { .. }));
         running.insert(name, turn);
     }
     running
@@ -133,7 +142,12 @@ async fn write_of(
     };
     for name in heads {
         let tenant = fixture::tenant_named(name);
-        let head = database.events.bounds(&tenant).await.unwrap().head;
+        let head = database
+            .events
+            .bounds(&tenant)
+            .await
+            .expect("the store answers")
+            .head;
         write.rows.heads.push((tenant.clone(), head.plus(1)));
         write.conditions.heads.insert(tenant, head);
     }
@@ -173,7 +187,8 @@ async fn the_tenants_of_heads_and_of_steps_are_locked_in_one_order() {
         hold.execute(&mut *holder).await.unwrap();
 
         let writes = Arc::clone(&database.ports().writes);
-        let writing = tokio::spawn(async move { writes.write_if(Arc::new(write)).await });
+        let writing =
+            TaskTracker::new().spawn(async move { writes.write_if(Arc::new(write)).await });
         waiting(&mut watch, 1).await;
         for name in ["b", "c"] {
             let is_free = sqlx::query(IS_FREE).bind(name).execute(&mut watch).await;
