@@ -17,8 +17,8 @@ mod socket_handshake;
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
 pub use address_guard::AddressGuard;
-pub use authenticate::{X_USER_ID, authenticate};
 pub(crate) use authenticate::with_challenge;
+pub use authenticate::{X_USER_ID, authenticate};
 pub(crate) use authorized::missing_scopes;
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
