@@ -47,7 +47,7 @@ impl OwnTokens {
         user_id: &str,
         context: &ToolContext,
     ) -> Result<String, SigningKeyError> {
-        let user = self.principal_of_user(user_id);
+        let user = self.principal_of_user(user_id, &context.started_by);
         let issued_at = unix_seconds(self.clock.now());
         let claims = ToolTokenClaims {
             iss: &self.issuer,
@@ -67,10 +67,12 @@ impl OwnTokens {
         self.keys.sign(TOOL_TOKEN, &claims, LIFETIME + LEEWAY)
     }
 
-    /// Returns the principal of a user, however the conversation was started.
-    fn principal_of_user(&self, user_id: &str) -> PrincipalId {
-        if self.reserved_user_ids.contains(user_id) {
-            PrincipalId::new(user_id)
+    /// Returns the principal of a user. Only its own message shows that it is a user of an identity
+    /// provider: whoever else names one may have made it up.
+    fn principal_of_user(&self, user_id: &str, sender: &PrincipalId) -> PrincipalId {
+        let sent_it = self.reserved_user_ids.contains(user_id) && sender.as_str() == user_id;
+        if sent_it {
+            sender.clone()
         } else {
             PrincipalId::user(user_id)
         }

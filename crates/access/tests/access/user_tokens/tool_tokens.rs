@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use access::{ToolTokenIssuer, UserTokenRequest};
 use contract::tool_provider::context;
-use domain::{CredentialSource, SecretDigest};
+use domain::{CredentialSource, PrincipalId, SecretDigest};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use ports::{ToolContext, ToolTokenError, ToolTokens as _};
 use serde_json::{Value, json};
@@ -90,14 +90,40 @@ async fn a_call_of_nobody_has_no_token() {
 async fn users_of_identity_providers_keep_their_principal() {
     let fixture = Fixture::new().await;
     let node = Node::reserving(&fixture, &["main"]).await;
-    for (user, expected) in [("main~ada", "main~ada"), ("other~ada", "user:other~ada")] {
+    for (sender, user, expected) in [
+        ("main~ada", "main~ada", "main~ada"),
+        // It may reach the conversations of others.
+        ("main~eve", "main~ada", "user:main~ada"),
+        ("other~ada", "other~ada", "user:other~ada"),
+    ] {
         let call = ToolContext {
             user_id: Some(user.to_owned()),
+            started_by: PrincipalId::new(sender),
             credential: Some(Arc::new(CredentialSource::ExternalToken)),
             ..context()
         };
         let token = issue(&node, &call).await.unwrap().expect("a token");
-        assert_eq!(read(&node, &token).1["sub"], expected);
+        let claims = read(&node, &token).1;
+        let subjects = (&claims["sub"], &claims["act"]["sub"]);
+        assert_eq!(subjects, (&json!(expected), &json!(sender)));
+    }
+}
+
+/// Neither a user of an identity provider nor the key itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_names_users_of_its_own_alone() {
+    let fixture = Fixture::new().await;
+    let backend = Backend::start(&fixture, |_| {}).await;
+    let node = Node::reserving(&fixture, &["main"]).await;
+    let key = backend.issuer.principal();
+    for user in ["main~ada", "ada", key.as_str()] {
+        let call = ToolContext {
+            user_id: Some(user.to_owned()),
+            started_by: key.clone(),
+            ..context()
+        };
+        let token = issue(&node, &call).await.unwrap().expect("a token");
+        assert_eq!(read(&node, &token).1["sub"], format!("user:{user}"));
     }
 }
 
