@@ -24,21 +24,25 @@ const TRUST_HINTS: &str = "MCP__SERVERS__<ID>__TRUST_HINTS";
 /// The time limits of a call that can be set, in milliseconds.
 const CALL_TIMEOUT_MS: RangeInclusive<u64> = 100..=600_000;
 
-/// The headers that the service sets itself, besides those that begin with `mcp-`.
-const OWN_HEADERS: [&str; 13] = [
+/// The headers that belong to the service or to HTTP, besides those that begin with `mcp-`.
+const OWN_HEADERS: [&str; 17] = [
     "accept",
     "accept-encoding",
     "connection",
     "content-encoding",
     "content-length",
     "content-type",
+    "expect",
     "host",
     "idempotency-key",
+    "keep-alive",
     "last-event-id",
+    "proxy-connection",
     "te",
     "trailer",
     "transfer-encoding",
     "upgrade",
+    "user-agent",
 ];
 
 /// A tool server.

@@ -97,6 +97,10 @@ fn headers_are_checked() {
         ("X__HEADERS__HOST", "b.example"),
         ("X__HEADERS__IDEMPOTENCY_KEY", "k"),
         ("X__HEADERS__MCP_SESSION_ID", "1"),
+        ("X__HEADERS__USER_AGENT", "a"),
+        ("X__HEADERS__KEEP_ALIVE", "timeout=5"),
+        ("X__HEADERS__PROXY_CONNECTION", "close"),
+        ("X__HEADERS__EXPECT", "100-continue"),
         ("X__HEADERS__X_KEY", "a\nb"),
         ("X__HEADERS__X_KEY", "a\u{7f}b"),
     ] {
