@@ -173,16 +173,16 @@ fn unknown_reason(tools: &[AgentTool]) -> String {
     }
 }
 
-/// Returns the name of an unknown tool in a form that can be sent and stored.
+/// Returns the beginning of the name of an unknown tool, up to what no name of a tool contains: models
+/// write arguments there too, which users may not see.
 fn printable_name(name: &str) -> String {
-    let printable = |character: char| {
-        if character.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            character
-        }
-    };
-    name.chars().take(64).map(printable).collect()
+    let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || "_./-".contains(*letter);
+    let beginning: String = name.chars().take_while(is_of_name).take(64).collect();
+    if beginning.is_empty() {
+        "unknown".to_owned()
+    } else {
+        beginning
+    }
 }
 
 /// Parses the arguments as an object. Missing arguments are an empty object.
@@ -292,8 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn names_of_unknown_tools_can_be_stored() {
-        assert_eq!(printable_name("na\0me\n"), "na\u{fffd}me\u{fffd}");
+    fn names_of_unknown_tools_end_where_something_else_begins() {
+        for (name, expected) in [
+            ("Crm/find_one-2.0", "Crm/find_one-2.0"),
+            (r#"refund{"order": 7}"#, "refund"),
+            ("find(ada@example.org)", "find"),
+            ("na\0me\n", "na"),
+            (" find", "unknown"),
+            ("größe", "gr"),
+            ("", "unknown"),
+        ] {
+            assert_eq!(printable_name(name), expected, "{name:?}");
+        }
         assert_eq!(printable_name(&"a".repeat(100)).len(), 64);
     }
 
