@@ -1,6 +1,8 @@
 //! The characters that texts may contain.
 
-/// The pattern of names and ids: no control characters except tab, CR and LF.
+/// The pattern of ids of users and names of tools: no control characters.
+pub const ID_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+/// The pattern of names: no control characters except tab, CR and LF.
 pub const NAME_PATTERN: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 /// The same, with at least one character that is not white space.
 pub const VISIBLE_NAME_PATTERN: &str = concat!(

@@ -27,7 +27,7 @@ pub struct ToolEntry {
         schema(
             min_length = 1,
             max_length = 64,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
             example = "crm/*"
         )
     )]

@@ -48,7 +48,7 @@ pub struct ChatRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
     /// A message of the conversation that this turn replaces, together with all later ones: a user

@@ -44,7 +44,7 @@ pub struct RuleTestRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
         nullable = false
     )]
     user_id: Option<String>,

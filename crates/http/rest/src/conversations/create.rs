@@ -35,7 +35,7 @@ pub struct ConversationRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
     /// A title for people.

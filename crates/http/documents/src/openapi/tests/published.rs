@@ -1,7 +1,7 @@
 //! The real document.
 
 use kit::body::Schemas;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::published_document;
 use crate::openapi::BODIES;
@@ -20,6 +20,45 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 #[test]
 fn every_request_body_can_be_checked() {
     Schemas::new(&published(), BODIES).unwrap();
+}
+
+#[test]
+fn ids_of_users_and_names_of_tools_have_no_control_characters() {
+    let schemas = Schemas::new(&published(), BODIES).unwrap();
+    for letter in ["\t", "\n", "\r", "\u{7f}"] {
+        let name = format!("a{letter}b");
+        for (body, value, pointer) in [
+            (
+                "ChatRequest",
+                json!({"agentId": "1", "message": "Hello", "userId": name}),
+                "/userId",
+            ),
+            (
+                "ConversationRequest",
+                json!({"agentId": "1", "userId": name}),
+                "/userId",
+            ),
+            (
+                "RuleTestRequest",
+                json!({"message": "Hello", "userId": name}),
+                "/userId",
+            ),
+            ("UserTokenDraft", json!({"userId": name}), "/userId"),
+            (
+                "ConfigBody",
+                json!({"tools": [{"name": name}]}),
+                "/tools/0/name",
+            ),
+        ] {
+            let faults = schemas.check(body, &value);
+            let faults: Vec<_> = faults
+                .iter()
+                .map(|it| (&*it.pointer, &*it.detail))
+                .collect();
+            let expected = [(pointer, "must not contain control characters")];
+            assert_eq!(faults, expected, "{body}");
+        }
+    }
 }
 
 #[test]

@@ -141,6 +141,10 @@ pub(super) fn expected_types(types: &[&str]) -> String {
 fn by_pattern(pattern: &str) -> (FaultCode, String) {
     let (code, known) = match pattern {
         text::TEXT_PATTERN => (FaultCode::BadCharacter, "must not contain NUL characters"),
+        text::ID_PATTERN => (
+            FaultCode::BadCharacter,
+            "must not contain control characters",
+        ),
         text::NAME_PATTERN => (
             FaultCode::BadCharacter,
             "must not contain control characters except tab, CR and LF",
