@@ -1,6 +1,7 @@
 """Runs the check of tokens of docs/tools.md, unchanged.
 
-Reads {"source", "service", "url", "authorization", "meta"}, and prints the claims about the caller.
+Reads {"source", "service", "url", "trusted", "authorization", "meta"}, and prints the claims about the
+caller, or why it is refused.
 """
 
 import json
@@ -8,7 +9,11 @@ import os
 import sys
 
 order = json.load(sys.stdin)
-os.environ.update(SERVICE=order["service"], OWN_URL=order["url"])
+os.environ.update(SERVICE=order["service"], OWN_URL=order["url"], MAY_NAME_USERS=order["trusted"])
 names = {}
 exec(order["source"], names)
-print(json.dumps(names["caller_of"](order["authorization"], order["meta"])))
+try:
+    result = names["caller_of"](order["authorization"], order["meta"])
+except PermissionError as error:
+    result = {"refused": str(error)}
+print(json.dumps(result))

@@ -54,15 +54,31 @@ async fn the_documented_server_in_python_recognises_the_caller() {
     let source = DOCUMENT.split("```python\n").nth(1).expect("Python");
     let source = source.split("```").next().expect("its end");
     let mut setup = Setup::start().await;
-    let body = json!({"agentId": setup.agent, "message": "Hello", "userId": "grace"});
-    let report = setup.report(&setup.api.writer(), body).await;
-    let order = json!({
-        "source": source, "service": format!("http://{}", setup.api.address), "url": setup.url,
-        "authorization": report.headers["authorization"],
-        "meta": {"agent-service/callId": report.meta["callId"]},
-    });
-    let claims = child_program::run("tool_token_server.py", &[], &order).await;
-    assert_eq!(claims, setup.claims(&report).await);
+    let (key, backend) = backend(&setup.api, BACKEND).await;
+    let grace = user(&setup.api, &backend, "grace").await;
+    let by_key = json!({"agentId": setup.agent, "message": "Hello", "userId": "grace"});
+    let by_user = json!({"agentId": setup.agent, "message": "Hello"});
+    let key = format!("key:{key} key:other");
+    for (caller, body, trusted, is_trusted) in [
+        (&backend, &by_key, &*key, true),
+        (&backend, &by_key, "key:other", false),
+        (&grace, &by_user, "", true),
+    ] {
+        let report = setup.report(caller, body.clone()).await;
+        let order = json!({
+            "source": source, "service": format!("http://{}", setup.api.address),
+            "url": setup.url, "trusted": trusted,
+            "authorization": report.headers["authorization"],
+            "meta": {"agent-service/callId": report.meta["callId"]},
+        });
+        let read = child_program::run("tool_token_server.py", &[], &order).await;
+        if is_trusted {
+            assert_eq!(read, setup.claims(&report).await);
+        } else {
+            let reason = "whoever sent the message may have made up the user";
+            assert_eq!(read, json!({"refused": reason}));
+        }
+    }
     setup.api.stop().await;
 }
 
