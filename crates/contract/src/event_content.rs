@@ -1,7 +1,8 @@
 //! `EventLog::page`: the content of events, joined at the time of the read.
 
 use domain::{
-    Agent, Conversation, Event, EventData, EventType, Message, ToolCall, Turn, TurnStatus,
+    Agent, Audience, Conversation, Event, EventData, EventType, Message, ToolCall, ToolVisibility,
+    Turn, TurnStatus,
     event_data::EventMessage,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };
@@ -233,4 +234,39 @@ pub async fn large_arguments_and_results_are_omitted_from_events(storage: &Store
         .await
         .expect("a turn");
     assert_eq!(turn.tool_calls, kept[1]);
+}
+
+/// What users see of the calls of a turn is omitted only if it exceeds 32 KiB by itself.
+pub async fn events_tell_users_nothing_of_the_size_of_hidden_calls(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let call = |visibility, bytes| ToolCall {
+        result: Some("x".repeat(bytes)),
+        visibility: Some(visibility),
+        ..fixture::tool_call()
+    };
+    let large = EVENT_TOOL_BYTES + 1;
+    let cases = [
+        (ToolVisibility::Hidden, large, 5, false),
+        (ToolVisibility::Status, large, 5, false),
+        (ToolVisibility::Hidden, 5, large, true),
+    ];
+    for (number, (visibility, bytes, shown_bytes, is_omitted)) in (1..).zip(cases) {
+        let shown = call(ToolVisibility::Full, shown_bytes);
+        let target = fixture::existing(&conversation, i64::from(number) - 1);
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.reply.tool_calls = vec![call(visibility, bytes), shown.clone()];
+        setup::record_turn(storage, turn).await;
+        let mut data = log::events(storage).await.pop().expect("an event").data;
+        let results = |data: &EventData| match data {
+            EventData::Turn { turn, omitted, .. } => {
+                let shown = turn.tool_calls.last().expect("a call");
+                (*omitted, shown.result.clone())
+            }
+            other => panic!("not a turn: {other:?}"),
+        };
+        let result = shown.result.filter(|_| !is_omitted);
+        assert_eq!(results(&data), (true, result.clone()), "{visibility:?}");
+        data.show_to(Audience::User);
+        assert_eq!(results(&data), (is_omitted, result), "{visibility:?}");
+    }
 }

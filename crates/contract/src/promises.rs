@@ -114,6 +114,7 @@ macro_rules! storage_promises {
                 a_first_message_of_a_user_is_no_greeting,
                 large_messages_are_omitted_from_events,
                 large_arguments_and_results_are_omitted_from_events,
+                events_tell_users_nothing_of_the_size_of_hidden_calls,
             }
             hidden_events {
                 events_of_a_deleted_agent_are_hidden,

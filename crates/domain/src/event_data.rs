@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Agent, AgentId, Audience, Conversation, ConversationId, Message, MessageId, Role, ToolCall,
-    Turn, TurnId, UnknownMembers,
+    ToolVisibility, Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
@@ -31,9 +31,13 @@ pub enum EventData {
         message: Option<EventMessage>,
         /// True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
         /// `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
-        /// their `result` is null. Read the turn to get them.
+        /// their `result` is null. Calls with `visibility: full` are counted without the others.
+        /// Read the turn to get them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         omitted: bool,
+        /// The same as `omitted` for users: they miss nothing of what they may not see.
+        #[serde(skip)]
+        omitted_for_users: bool,
     },
     /// The content of `messages.superseded`: these messages are no longer part of the conversation.
     #[cfg_attr(feature = "schema", schema(title = "MessagesSupersededEventData"))]
@@ -96,10 +100,12 @@ impl EventData {
             turn.reply = None;
         }
         let large_tool_data = omit_large_tool_data(&mut turn.tool_calls);
+        let large_text = large_input || large_reply;
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
-            omitted: large_input || large_reply || large_tool_data,
+            omitted: large_text || large_tool_data.for_staff,
+            omitted_for_users: large_text || large_tool_data.for_users,
         }
     }
 
@@ -111,9 +117,18 @@ impl EventData {
     /// Reduces tool calls to what an audience sees of them. Returns `true` if it sees less than
     /// everything.
     pub fn show_to(&mut self, audience: Audience) -> bool {
-        let Self::Turn { turn, message, .. } = self else {
+        let Self::Turn {
+            turn,
+            message,
+            omitted,
+            omitted_for_users,
+        } = self
+        else {
             return false;
         };
+        if audience == Audience::User {
+            *omitted = *omitted_for_users;
+        }
         let in_message = match message {
             Some(EventMessage::Whole(message)) => message.show_to(audience),
             Some(EventMessage::Omitted { .. }) | None => false,
@@ -122,21 +137,44 @@ impl EventData {
     }
 }
 
-/// Omits the arguments and results of a turn's calls if they are too large for an event. Returns
-/// `true` if it did.
-pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> bool {
-    let bytes = calls.iter().map(|call| {
-        let result = call.result.as_ref().map_or(0, String::len);
-        json_bytes(&call.arguments) + result
-    });
-    let are_large = bytes.sum::<usize>() > EVENT_TOOL_BYTES;
-    if are_large {
-        for call in calls {
+/// The audiences for whom arguments and results of calls are omitted that they may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OmittedToolData {
+    /// True for [`Audience::Staff`].
+    pub for_staff: bool,
+    /// True for [`Audience::User`].
+    pub for_users: bool,
+}
+
+/// Omits the arguments and results of a turn's calls if they are too large for an event. What users
+/// see is judged without the rest, so that its absence tells them nothing of hidden calls.
+pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> OmittedToolData {
+    let is_shown_to =
+        |call: &ToolCall, audience| call.visibility_to(audience) == ToolVisibility::Full;
+    let is_too_large_for = |audience| {
+        let shown = calls.iter().filter(|call| is_shown_to(call, audience));
+        let bytes = shown.map(|call| {
+            let result = call.result.as_ref().map_or(0, String::len);
+            json_bytes(&call.arguments) + result
+        });
+        bytes.sum::<usize>() > EVENT_TOOL_BYTES
+    };
+    let omitted = OmittedToolData {
+        for_staff: is_too_large_for(Audience::Staff),
+        for_users: is_too_large_for(Audience::User),
+    };
+    for call in calls {
+        let is_omitted = if is_shown_to(call, Audience::User) {
+            omitted.for_users
+        } else {
+            omitted.for_staff
+        };
+        if is_omitted {
             call.arguments = ToolCall::omitted_arguments();
             call.result = None;
         }
     }
-    are_large
+    omitted
 }
 
 /// The messages that became superseded, as the log stores them.

@@ -2470,7 +2470,8 @@ export interface components {
             /**
              * @description True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
              *     `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
-             *     their `result` is null. Read the turn to get them.
+             *     their `result` is null. Calls with `visibility: full` are counted without the others.
+             *     Read the turn to get them.
              */
             omitted?: boolean;
             /** @description The turn, as the event's type describes it. */

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use domain::{
     Agent, Conversation, ConversationId, Message, PrincipalId, Seq, TurnId,
-    event_data::omit_large_tool_data,
+    event_data::{OmittedToolData, omit_large_tool_data},
 };
 
 use super::{EventPage, EventQuery, LogBounds};
@@ -97,14 +97,14 @@ pub struct EventContent {
 pub struct EventTurn {
     /// The turn.
     pub row: TurnRow,
-    /// True if tool data was dropped.
-    pub is_tool_data_omitted: bool,
+    /// For whom tool data was dropped.
+    pub omitted_tool_data: OmittedToolData,
 }
 
 impl From<TurnRow> for EventTurn {
     fn from(mut row: TurnRow) -> Self {
         Self {
-            is_tool_data_omitted: omit_large_tool_data(&mut row.turn.tool_calls),
+            omitted_tool_data: omit_large_tool_data(&mut row.turn.tool_calls),
             row,
         }
     }

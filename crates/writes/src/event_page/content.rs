@@ -112,7 +112,7 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
 fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
     let EventTurn {
         row,
-        is_tool_data_omitted,
+        omitted_tool_data,
     } = turn;
     let turn = row.turn.clone();
     let (turn, message): (Turn, Option<Message>) = match kind {
@@ -123,10 +123,16 @@ fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
         _ => ended_turn(turn, TurnStatus::Failed),
     };
     // Events from before the tool calls do not contain them.
-    let lacks_tool_data = *is_tool_data_omitted && !turn.tool_calls.is_empty();
+    let has_calls = !turn.tool_calls.is_empty();
     let mut data = EventData::turn(turn, message);
-    if let EventData::Turn { omitted, .. } = &mut data {
-        *omitted |= lacks_tool_data;
+    if let EventData::Turn {
+        omitted,
+        omitted_for_users,
+        ..
+    } = &mut data
+    {
+        *omitted |= has_calls && omitted_tool_data.for_staff;
+        *omitted_for_users |= has_calls && omitted_tool_data.for_users;
     }
     data
 }
