@@ -337,7 +337,7 @@ pub(crate) struct BegunCall {
     pub(crate) name: String,
     /// The arguments.
     pub(crate) arguments: ToolArguments,
-    /// What users see of the call, if it is configured.
+    /// The configured visibility of the call to users.
     pub(crate) visibility: Option<ToolVisibility>,
 }
 

@@ -45,7 +45,7 @@ pub(super) struct CheckedCall {
     function: String,
     /// The arguments as JSON text of an object.
     arguments_text: String,
-    /// What users see of the call, if it is configured.
+    /// The configured visibility of the call to users.
     visibility: Option<ToolVisibility>,
     /// The time limit that the agent has for the tool.
     timeout: Option<Duration>,
