@@ -142,7 +142,7 @@ fn offered(tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[Ag
 pub(crate) struct ToolsOfAgent {
     /// The available tools.
     pub(crate) tools: Arc<[AgentTool]>,
-    /// What the agent names and cannot use now, ordered by name: servers and their tools.
+    /// The servers and tools that the agent names and cannot use now, ordered by name.
     pub(crate) unavailable: Vec<String>,
 }
 

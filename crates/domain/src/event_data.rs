@@ -149,22 +149,21 @@ pub struct OmittedToolData {
 /// Omits the arguments and results of a turn's calls if they are too large for an event. What users
 /// see is judged without the rest, so that its absence tells them nothing of hidden calls.
 pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> OmittedToolData {
-    let is_shown_to =
-        |call: &ToolCall, audience| call.visibility_to(audience) == ToolVisibility::Full;
-    let is_too_large_for = |audience| {
-        let shown = calls.iter().filter(|call| is_shown_to(call, audience));
-        let bytes = shown.map(|call| {
-            let result = call.result.as_ref().map_or(0, String::len);
-            json_bytes(&call.arguments) + result
-        });
-        bytes.sum::<usize>() > EVENT_TOOL_BYTES
-    };
+    let is_shown_to_users =
+        |call: &ToolCall| call.visibility_to(Audience::User) == ToolVisibility::Full;
+    let (mut all_bytes, mut user_bytes) = (0, 0);
+    for call in calls.iter() {
+        let result = call.result.as_ref().map_or(0, String::len);
+        let bytes = json_bytes(&call.arguments) + result;
+        all_bytes += bytes;
+        user_bytes += if is_shown_to_users(call) { bytes } else { 0 };
+    }
     let omitted = OmittedToolData {
-        for_staff: is_too_large_for(Audience::Staff),
-        for_users: is_too_large_for(Audience::User),
+        for_staff: all_bytes > EVENT_TOOL_BYTES,
+        for_users: user_bytes > EVENT_TOOL_BYTES,
     };
     for call in calls {
-        let is_omitted = if is_shown_to(call, Audience::User) {
+        let is_omitted = if is_shown_to_users(call) {
             omitted.for_users
         } else {
             omitted.for_staff

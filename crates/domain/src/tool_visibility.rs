@@ -1,4 +1,4 @@
-//! What readers see of tool calls.
+//! The visibility of tool calls to the readers of turns, messages and events.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ impl Default for ToolVisibility {
     }
 }
 
-/// For whom a response or an event is made.
+/// The kind of reader of a response or an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Keys, clients, and users who reach the conversations of all users.

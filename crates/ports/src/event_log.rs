@@ -25,7 +25,7 @@ pub struct EventVisibility {
     pub principal: PrincipalId,
     /// If set, events of conversations and turns are visible only in this user's conversations.
     pub user_id: Option<String>,
-    /// For whom the events are shown. It does not decide which events are visible.
+    /// The audience for which tool calls are shown. It does not decide which events are visible.
     pub audience: Audience,
 }
 

@@ -60,8 +60,9 @@ pub struct HomeStatus {
 #[async_trait]
 pub trait Home: Send + Sync {
     /// Sends a request to a path and query, signed by this region, and returns when the head of the
-    /// response has arrived. Without `forwarding` it is one of this node itself. MUST send it again only if it was provably not processed, or is
-    /// repeatable. MUST return `Unreachable` within about one second if there is no connection.
+    /// response has arrived. Without `forwarding` it is one of this node itself. MUST send it again
+    /// only if it was provably not processed, or is repeatable. MUST return `Unreachable` within about
+    /// one second if there is no connection.
     async fn send(
         &self,
         request: Request<Bytes>,

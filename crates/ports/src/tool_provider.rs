@@ -20,11 +20,12 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments. It can come from an untrusted server.
     pub input_schema: Value,
-    /// What the tool says about its effects.
+    /// The effects that the tool declares.
     pub hints: ToolHints,
 }
 
-/// What a tool says about its effects; `None` if it says nothing. It can come from an untrusted server.
+/// The effects that a tool declares; `None` where it declares nothing. They can come from an untrusted
+/// server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ToolHints {
     /// `true` if the tool changes nothing.
@@ -47,7 +48,8 @@ impl ToolHints {
     };
 }
 
-/// What a tool call belongs to. The service sets it; it never comes from arguments, which a model writes.
+/// The caller, conversation and identity of a tool call. The service sets them; they never come from
+/// arguments, which a model writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolContext {
     /// The tenant.

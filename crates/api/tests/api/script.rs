@@ -60,7 +60,7 @@ pub(crate) struct EngineCall {
     /// The first request to the engine.
     pub(crate) request: ModelRequest,
     steps: mpsc::UnboundedSender<Step>,
-    /// What the turn has done.
+    /// The finished steps of the turn.
     done: Steps,
 }
 

@@ -1,4 +1,4 @@
-//! What users see of tool calls: at every door through which calls are read.
+//! Tests of the visibility of tool calls to users, in every interface that returns calls.
 
 mod doors;
 mod reader;
@@ -15,7 +15,7 @@ use crate::{
     user_tokens::{BACKEND, backend, user},
 };
 
-/// What a text says of the calls of one tool.
+/// The part of the calls of one tool that a text contains.
 #[derive(Debug, PartialEq, Eq)]
 enum Shown {
     Everything,

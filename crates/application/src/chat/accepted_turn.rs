@@ -22,7 +22,7 @@ pub struct AcceptedTurn {
     /// True if an earlier request with the same idempotency key started the turn.
     pub is_replayed: bool,
     source: Source,
-    /// For whom the tool calls are shown.
+    /// The audience for which tool calls are shown.
     audience: Audience,
     /// Stops a turn that is not stored when it is dropped.
     guard: Option<DropGuard>,

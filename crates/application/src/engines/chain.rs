@@ -25,7 +25,7 @@ const MAX_REPLY_TIME: Duration = Duration::from_mins(30);
 
 /// The destination of a reply while an engine produces it.
 pub(crate) trait ReplySink: Sync {
-    /// Returns what the turn belongs to.
+    /// Returns the conversation, sender and request of the turn.
     fn origin(&self) -> TurnOrigin<'_>;
 
     /// Reads or changes the reply so far.
@@ -35,7 +35,7 @@ pub(crate) trait ReplySink: Sync {
     fn notify(&self) {}
 }
 
-/// What a turn belongs to, besides what engines receive: for the log and for tools.
+/// The conversation, sender and request of a turn, which the log and tools need and engines do not.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TurnOrigin<'a> {
     pub(crate) conversation: ConversationId,

@@ -14,7 +14,7 @@ use super::{
 pub struct TurnEventStream {
     turn: TurnWaiter,
     delivered: Delivered,
-    /// For whom the tool calls are shown.
+    /// The audience for which tool calls are shown.
     audience: Audience,
     /// Stops a turn that is not stored.
     _guard: Option<DropGuard>,

@@ -47,17 +47,68 @@ impl ToolProvider for Provider {
     }
 }
 
+/// A server. Only one that is available offers its tools.
+#[derive(Clone)]
+struct Server {
+    name: &'static str,
+    is_available: bool,
+    tools: Vec<String>,
+}
+
+impl Server {
+    fn connected(name: &'static str, tools: &[&str]) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            is_available: true,
+            tools: tools.iter().map(|&it| it.to_owned()).collect(),
+        })
+    }
+
+    fn unavailable(name: &'static str, tools: &[&str]) -> Arc<Self> {
+        Arc::new(Self {
+            is_available: false,
+            ..Arc::unwrap_or_clone(Self::connected(name, tools))
+        })
+    }
+}
+
+#[async_trait]
+impl ToolProvider for Server {
+    fn provided(&self) -> ProvidedTools {
+        let server = info(self.name, CapabilityKind::Server, self.is_available);
+        let tools = self.tools.iter();
+        let tools = tools.map(|name| info(name, CapabilityKind::Tool, self.is_available));
+        let offered = self.tools.iter().filter(|_| self.is_available);
+        ProvidedTools {
+            capabilities: std::iter::once(server).chain(tools).collect(),
+            tools: offered.map(|name| definition(name)).collect(),
+        }
+    }
+
+    async fn call(&self, _: &str, _: &ToolArguments, _: &ToolContext) -> Result<String, ToolError> {
+        Err(ToolError::Unavailable("unavailable".into()))
+    }
+}
+
 fn toolbox() -> Toolbox {
     let built_in = Arc::new(Provider(&["calculator", "time"]));
     let files = Arc::new(Provider(&["files/read", "files/write", "files/x/y"]));
     Toolbox::new(vec![files, built_in])
 }
 
-#[track_caller]
-fn assert_has(capabilities: &[&str], tools: &[&str]) {
+fn agent_with(capabilities: &[&str], entries: &[&str]) -> Agent {
     let mut agent = fixture::agent(1);
     agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-    let selected = toolbox().of(&agent).tools;
+    if !entries.is_empty() {
+        let entries = entries.iter().map(|name| json!({"name": name}));
+        agent.config.tools = Some(serde_json::from_value(entries.collect()).unwrap());
+    }
+    agent
+}
+
+#[track_caller]
+fn assert_has(capabilities: &[&str], tools: &[&str]) {
+    let selected = toolbox().of(&agent_with(capabilities, &[])).tools;
     let names: Vec<_> = selected
         .iter()
         .map(|tool| tool.definition.name.as_str())
@@ -79,14 +130,6 @@ fn the_name_of_a_server_selects_all_its_tools_once() {
     assert_has(&["files", "files/read", "calculator"], &all);
 }
 
-fn agent_with(capabilities: &[&str], entries: &[&str]) -> Agent {
-    let mut agent = fixture::agent(1);
-    agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-    let entries = entries.iter().map(|name| json!({"name": name}));
-    agent.config.tools = Some(serde_json::from_value(entries.collect()).unwrap());
-    agent
-}
-
 #[test]
 fn entries_select_tools_beside_capabilities() {
     let has = |capabilities: &[&str], entries: &[&str], tools: &[&str]| {
@@ -103,36 +146,11 @@ fn entries_select_tools_beside_capabilities() {
     has(&[], &["files/x/*", "fil/*", "*"], &[]);
 }
 
-/// A connected server.
-struct Server(&'static str, &'static [&'static str]);
-
-#[async_trait]
-impl ToolProvider for Server {
-    fn provided(&self) -> ProvidedTools {
-        let server = info(self.0, CapabilityKind::Server, true);
-        let tools = self.1.iter();
-        let tools = tools.map(|name| info(name, CapabilityKind::Tool, true));
-        ProvidedTools {
-            capabilities: std::iter::once(server).chain(tools).collect(),
-            tools: self.1.iter().map(|name| definition(name)).collect(),
-        }
-    }
-
-    async fn call(
-        &self,
-        name: &str,
-        _: &ToolArguments,
-        _: &ToolContext,
-    ) -> Result<String, ToolError> {
-        Ok(name.to_owned())
-    }
-}
-
 #[test]
 fn tools_that_a_connected_server_does_not_offer_are_unavailable() {
     let toolbox = Toolbox::new(vec![
-        Arc::new(Server("shop", &["shop/find"])),
-        Arc::new(Server("empty", &[])),
+        Server::connected("shop", &["shop/find"]),
+        Server::connected("empty", &[]),
     ]);
     let agent = agent_with(&["shop/fnd", "shop", "empty", "orders", "crm/find"], &[]);
     let selected = toolbox.of(&agent);
@@ -140,36 +158,13 @@ fn tools_that_a_connected_server_does_not_offer_are_unavailable() {
     assert_eq!(selected.unavailable, ["empty", "shop/fnd"]);
 }
 
-/// A server with more tools than a request may contain.
-struct LargeServer;
-
-#[async_trait]
-impl ToolProvider for LargeServer {
-    fn provided(&self) -> ProvidedTools {
-        let names = (0..=MAX_TOOLS).map(|number| format!("large/{number:03}"));
-        let tools: Vec<_> = names.map(|name| definition(&name)).collect();
-        let capabilities = tools
-            .iter()
-            .map(|tool| info(&tool.name, CapabilityKind::Tool, true));
-        ProvidedTools {
-            capabilities: capabilities.collect(),
-            tools,
-        }
-    }
-
-    async fn call(
-        &self,
-        name: &str,
-        _: &ToolArguments,
-        _: &ToolContext,
-    ) -> Result<String, ToolError> {
-        Ok(name.to_owned())
-    }
-}
-
 #[test]
 fn tools_beyond_the_maximum_are_unavailable() {
-    let toolbox = Toolbox::new(vec![Arc::new(LargeServer)]);
+    let names: Vec<_> = (0..=MAX_TOOLS)
+        .map(|number| format!("large/{number:03}"))
+        .collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let toolbox = Toolbox::new(vec![Server::connected("large", &names)]);
     let selected = toolbox.of(&agent_with(&["large"], &[]));
     assert_eq!(selected.tools.len(), MAX_TOOLS);
     assert_eq!(selected.unavailable, ["large/128"]);
@@ -179,8 +174,8 @@ fn tools_beyond_the_maximum_are_unavailable() {
 fn unknown_names_are_judged_once() {
     let toolbox = Toolbox::new(vec![
         Arc::new(Provider(&["time"])),
-        Arc::new(Server("shop", &["shop/find"])),
-        Arc::new(UnavailableServer("mail", &[])),
+        Server::connected("shop", &["shop/find"]),
+        Server::unavailable("mail", &[]),
     ]);
     let names = ["time", "shop/find", "shop/*", "mail/*", "mail/send"];
     let known = agent_with(&["shop", "mail/send", "free/text", "shop/find"], &names);
@@ -201,36 +196,14 @@ fn unknown_names_are_judged_once() {
     assert_eq!(pointers(Some(&before)), ["/config/tools/5/name"]);
 }
 
-/// An unavailable server whose tools are known.
-struct UnavailableServer(&'static str, &'static [&'static str]);
-
-#[async_trait]
-impl ToolProvider for UnavailableServer {
-    fn provided(&self) -> ProvidedTools {
-        let server = info(self.0, CapabilityKind::Server, false);
-        let tools = self.1.iter();
-        let tools = tools.map(|name| info(name, CapabilityKind::Tool, false));
-        ProvidedTools {
-            capabilities: std::iter::once(server).chain(tools).collect(),
-            tools: Vec::new(),
-        }
-    }
-
-    async fn call(&self, _: &str, _: &ToolArguments, _: &ToolContext) -> Result<String, ToolError> {
-        Err(ToolError::Unavailable("unavailable".into()))
-    }
-}
-
 #[test]
 fn unavailable_capabilities_of_an_agent_are_reported() {
-    let known = Arc::new(UnavailableServer("mail", &["mail/read", "mail/send"]));
-    let never_available = Arc::new(UnavailableServer("maps", &[]));
+    let known = Server::unavailable("mail", &["mail/read", "mail/send"]);
+    let never_available = Server::unavailable("maps", &[]);
     let built_in = Arc::new(Provider(&["calculator", "time"]));
     let toolbox = Toolbox::new(vec![built_in, known, never_available]);
     let unavailable_to = |capabilities: &[&str]| {
-        let mut agent = fixture::agent(1);
-        agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-        let selected = toolbox.of(&agent);
+        let selected = toolbox.of(&agent_with(capabilities, &[]));
         assert_eq!(selected.tools.len(), 1, "only the tool `time`");
         selected.unavailable
     };
@@ -266,8 +239,7 @@ impl ToolProvider for ChangingServer {
 #[test]
 fn a_server_that_changes_is_available_or_unavailable_but_not_both() {
     let toolbox = Toolbox::new(vec![Arc::new(ChangingServer(AtomicBool::new(true)))]);
-    let mut agent = fixture::agent(1);
-    agent.capabilities = vec!["mail/read".to_owned()];
+    let agent = agent_with(&["mail/read"], &[]);
     for is_available in [false, true, false] {
         let selected = toolbox.of(&agent);
         assert_eq!(selected.tools.len(), usize::from(is_available));
@@ -277,9 +249,7 @@ fn a_server_that_changes_is_available_or_unavailable_but_not_both() {
 
 #[tokio::test]
 async fn a_tool_is_called_at_its_provider() {
-    let mut agent = fixture::agent(1);
-    agent.capabilities = vec!["time".to_owned()];
-    let tool = toolbox().of(&agent).tools[0].clone();
+    let tool = toolbox().of(&agent_with(&["time"], &[])).tools[0].clone();
     let context = contract::tool_provider::context();
     let result = tool.call(&ToolArguments::new(), &context).await;
     assert_eq!(result.unwrap(), "time of 2");

@@ -2,7 +2,7 @@
 //!
 //! [`upgrade::open_socket`] upgrades a request. One task then serves the socket: it reads [`frames`],
 //! executes commands, and sends events of the log and live data of running turns. Each limit has a
-//! module of its own: input ([`FrameGuard`], [`CommandRate`]), output ([`SendQueue`]), time
+//! module of its own: input ([`FrameGuard`], `CommandRate`), output ([`SendQueue`]), time
 //! ([`SocketTimeouts`]). [`CloseCode`] lists the reasons for a close.
 
 mod channel_replies;

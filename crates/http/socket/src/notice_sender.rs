@@ -16,7 +16,7 @@ pub(super) struct NoticeSender<'a> {
     send_queue: &'a SendQueue,
     services: &'a Authorized<EventsRead>,
     live_replies: &'a mut LiveReplies,
-    /// For whom the events are shown.
+    /// The audience for which events are shown.
     audience: Audience,
     /// The channels whose replay has ended.
     pub(super) caught_up: Vec<Channel>,

@@ -97,7 +97,7 @@ pub struct EventContent {
 pub struct EventTurn {
     /// The turn.
     pub row: TurnRow,
-    /// For whom tool data was dropped.
+    /// The audiences for which tool data was dropped.
     pub omitted_tool_data: OmittedToolData,
 }
 

@@ -1,4 +1,4 @@
-//! What a server learns about a call, in `_meta` of `tools/call`.
+//! The metadata of a call, which servers receive in `_meta` of `tools/call`.
 
 use ports::ToolContext;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, MetaObject, RequestMetaObject};

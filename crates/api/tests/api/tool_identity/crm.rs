@@ -92,7 +92,7 @@ impl Setup {
     }
 }
 
-/// What the tool server has received.
+/// A call as the tool server received it.
 pub(super) struct Report {
     pub(super) turn: String,
     /// The metadata, without the prefix of the names.

@@ -1,4 +1,4 @@
-//! What an MCP server learns about the caller of a chat, over real HTTP.
+//! Tests of the identity of the caller of a chat, as an MCP server receives it over real HTTP.
 
 mod crm;
 

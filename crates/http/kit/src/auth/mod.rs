@@ -1,5 +1,5 @@
-//! Authentication, authorization and limits of requests. [`crate::operations`](mod@crate::operations) lists the scopes
-//! of every operation.
+//! Authentication, authorization and limits of requests.
+//! [`crate::operations`](mod@crate::operations) lists the scopes of every operation.
 
 mod address;
 #[cfg(feature = "address-guard")]

@@ -86,7 +86,7 @@ pub struct Operation {
     pub reads_after: bool,
     /// It opens a socket, and accepts tickets.
     pub opens_socket: bool,
-    /// What it issues is bound to the page that requests it.
+    /// The credentials that it issues are bound to the page that requests them.
     pub binds_origin: bool,
     /// It starts a turn: problems may name it, and 200 has `Server-Timing`.
     pub starts_turn: bool,

@@ -9,7 +9,7 @@ fn event(seq: i64, data: &str) -> Frame {
     events.into()
 }
 
-/// What is sent for a frame.
+/// Returns a frame as it is sent.
 fn text(frame: Frame) -> String {
     let mut body = Box::pin(stream(stream::iter([frame])).into_body());
     next_text(&mut body).unwrap()

@@ -1,4 +1,4 @@
-//! What a server over HTTP learns about a call, and the credentials that it receives.
+//! Tests of the metadata and the credentials that a server over HTTP receives with a call.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ async fn connected(change: impl FnOnce(&mut HttpEndpoint)) -> (Web, Fixture) {
     (web, server.wait_until_connected().await)
 }
 
-/// What the server has received.
+/// Returns a call as the server received it.
 async fn report(server: &Fixture, context: &ToolContext) -> Value {
     let report = server.call_for(context, "report", json!({})).await;
     serde_json::from_str(&report.expect("a report")).expect("JSON")
