@@ -101,8 +101,11 @@ impl CheckedCall {
     }
 
     /// Prepares to make a call again whose process has died. It ends with an unknown outcome unless that
-    /// is harmless.
+    /// is harmless. A call that has ended keeps its end.
     pub(super) fn again(mut step: ToolStep, request: &ModelRequest) -> Self {
+        if step.end.is_some() {
+            return Self { step, tool: None };
+        }
         let tool = request
             .tools
             .iter()
