@@ -29,6 +29,7 @@ pub mod history;
 pub mod id;
 pub mod idempotency;
 pub mod json;
+pub mod large_integers;
 pub mod level;
 pub mod live;
 pub mod memory;

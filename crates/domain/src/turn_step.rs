@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     RequestUsage, ToolCall, ToolVisibility, UnknownMembers, json::replace_nul,
+    large_integers::has_large_integer,
     sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
 };
 
@@ -200,8 +201,12 @@ impl ToolStep {
         }
     }
 
-    /// Returns the arguments as tools receive them.
+    /// Returns the arguments as tools receive them and clients see them; none if a number in them would
+    /// be rounded.
     pub fn read_arguments(&self) -> Map<String, Value> {
+        if has_large_integer(&self.arguments) {
+            return Map::new();
+        }
         match serde_json::from_str(&self.arguments).map(replace_nul) {
             Ok(Value::Object(arguments)) => arguments,
             _ => Map::new(),

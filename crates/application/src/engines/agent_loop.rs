@@ -1,7 +1,6 @@
 //! The agent loop: requests to a model, and the tool calls between them, until it has replied.
 
 mod call;
-mod large_integers;
 
 use std::{mem, pin::pin, sync::Arc, time::Duration};
 

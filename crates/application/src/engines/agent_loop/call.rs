@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use domain::{
-    AgentConfig, Repetition, ToolCall, ToolEnd, ToolEntry, ToolStep, sizes::ARGUMENT_LEVELS,
-    tool_call::is_nested_deeper,
+    AgentConfig, Repetition, ToolCall, ToolEnd, ToolEntry, ToolStep,
+    large_integers::has_large_integer, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper,
 };
 use ports::{AgentTool, ModelRequest, RequestedCall, ToolContext, ToolError};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
-use super::large_integers::has_large_integer;
 use crate::toolbox::function_names;
 
 /// The time limit of a call, unless the agent or the tool has its own.

@@ -4,7 +4,7 @@
 //! point.
 
 /// Returns whether this JSON contains an integer of more than 64 bits.
-pub(super) fn has_large_integer(json: &str) -> bool {
+pub fn has_large_integer(json: &str) -> bool {
     let mut rest = json;
     while let Some(start) = rest
         .find(|character: char| character == '"' || character == '-' || character.is_ascii_digit())
