@@ -165,13 +165,20 @@ impl TurnFinisher<'_> {
         }
     }
 
-    /// Reads how a cancellation, a deletion or a sweep has ended the turn.
+    /// Reads how a cancellation, a deletion or a sweep has ended the turn; if another process runs it by
+    /// now, it goes on.
     pub(super) async fn read_outcome(&self) -> FinishedTurn {
         let subject = self.ownership.live.subject();
         let turns = &self.context.ports.turns;
         let found = turns.find(&subject.tenant, subject.turn_id).await;
         let outcome = match found.map(|found| found.value) {
-            Ok(Some(found)) => TurnOutcome::of_stored(found.turn),
+            Ok(Some(found)) => {
+                let outcome = TurnOutcome::of_stored(found.turn);
+                if outcome.is_none() {
+                    self.ownership.live.interrupt();
+                }
+                outcome
+            }
             // Only deleted turns are removed.
             Ok(None) => Some(TurnOutcome::Cancelled),
             Err(error) => {

@@ -33,6 +33,7 @@ struct Listener {
 /// A turn that this process runs or waits for.
 pub struct LiveTurn {
     subject: Arc<TurnSubject>,
+    /// Stops the engine of the current run; it is replaced if the turn goes on after that.
     stop: Mutex<CancellationToken>,
     progress: Mutex<Progress>,
     listeners: Mutex<Vec<Listener>>,
@@ -163,10 +164,16 @@ impl LiveTurn {
         self.stopped().cancel();
     }
 
-    /// Stops the engine and makes the turn fail as interrupted.
+    /// Stops the engine here, and leaves the turn to another process, or to this one later.
     pub(crate) fn interrupt(&self) {
         self.progress().is_interrupted = true;
         self.stop();
+    }
+
+    /// Forgets that the turn was stopped, if it goes on.
+    fn renew(&self, progress: &mut Progress) {
+        progress.is_interrupted = false;
+        *self.stop.lock() = CancellationToken::new();
     }
 
     /// Returns the reply so far, for a cancellation to store. Later text is withheld from clients
@@ -199,7 +206,12 @@ impl LiveTurn {
         if node.is_none() {
             self.poller.lock().request();
         }
-        self.update(|progress| std::mem::replace(&mut progress.local_node, node) != node);
+        self.update(|progress| {
+            if node.is_none() && progress.is_interrupted && progress.outcome.is_none() {
+                self.renew(progress);
+            }
+            std::mem::replace(&mut progress.local_node, node) != node
+        });
     }
 
     pub(crate) fn mark_started(&self, started: TurnStarted) {
@@ -209,10 +221,11 @@ impl LiveTurn {
     /// Prepares a turn that is resumed here, perhaps after it was interrupted here. Its readers receive
     /// the reply from the start.
     pub(crate) fn resume(&self, journal: &[TurnStep]) {
-        *self.stop.lock() = CancellationToken::new();
         let mut progress = self.progress();
-        progress.is_interrupted = false;
         progress.reply = PartialReply::resumed(journal);
+        if progress.outcome.is_none() {
+            self.renew(&mut progress);
+        }
         drop(progress);
         self.notify();
     }

@@ -94,7 +94,8 @@ pub struct Progress {
     pub outcome: Option<TurnOutcome>,
     /// The node id under which this process runs the turn.
     pub(crate) local_node: Option<NodeId>,
-    /// True if it is stopped because the process ends or has lost its lease.
+    /// True if it is stopped here, but goes on elsewhere or later: the process ends or has lost its lease,
+    /// or another one has taken the turn.
     pub(crate) is_interrupted: bool,
     /// The length of the text that clients may receive during a cancellation.
     held_at: Option<usize>,
