@@ -1,5 +1,8 @@
 mod configured;
 mod fixture;
+mod journal;
+mod journal_store;
+mod resumption;
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +12,10 @@ use ports::{ModelChunk, RequestedCall, ToolContext};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use fixture::{FakeTools, Replied, call, end, reply, reply_slowly, request_with, response, text};
+use fixture::{
+    FakeTools, READ_ONLY, Replied, call, end, hint, reply, reply_slowly, request_with, response,
+    text,
+};
 
 const STOP: FinishReason = FinishReason::Stop;
 
@@ -184,6 +190,18 @@ async fn a_call_ends_at_its_time_limit() {
     }
 }
 
+/// Nothing can have happened.
+#[tokio::test(start_paused = true)]
+async fn a_harmless_call_ends_at_its_time_limit_without_a_doubt() {
+    let mut request = request_with(&Arc::default(), &["hangs"]);
+    hint(&mut request, "hangs", READ_ONLY);
+    let responses = vec![response(&[call("hangs", "{}")]), response(&[text("Well.")])];
+    let replied = reply(request, responses).await;
+    let answer = replied.requests[1].steps[0].calls[0].answer();
+    let expected = json!({"status": "timed_out", "error": "the tool took too long"});
+    assert_eq!(answer, expected.to_string());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_time_limit_of_an_agent_is_for_each_request() {
     let fake_tools = Arc::new(FakeTools {
@@ -224,10 +242,8 @@ async fn a_call_that_has_ended_keeps_its_outcome_if_the_reply_ends_before_anothe
     let request = request_with(&fake_tools, &["hangs", "time"]);
     let calls = response(&[call("hangs", "{}"), call("time", "{}")]);
     let replied = reply(request, vec![calls]).await;
-    assert_eq!(
-        replied.statuses(),
-        [("hangs", "outcome_unknown"), ("time", "ok")]
-    );
+    let expected = [("hangs", "outcome_unknown"), ("time", "ok")];
+    assert_eq!(replied.statuses(), expected);
     assert_eq!(
         replied.calls[1].result.as_deref(),
         Some("time says \"hello\"")

@@ -20,7 +20,8 @@ use tokio::{sync::Barrier, task::yield_now, time::sleep};
 
 use crate::{
     engines::{
-        BufferedSink, Engines, OpenCallStatus, ReplySink as _, TurnOrigin, run_engine_chain,
+        BufferedSink, Candidate, Engines, OpenCallStatus, ReplySink as _, TurnOrigin,
+        run_engine_chain,
     },
     toolbox::function_names,
 };
@@ -74,6 +75,25 @@ impl Replied {
     }
 }
 
+impl Model {
+    /// A model that takes this time for each of these responses, and the chain of engines with it alone.
+    pub(super) fn in_chain(
+        time: Duration,
+        request: &ModelRequest,
+        responses: Vec<Vec<ModelChunk>>,
+    ) -> (Arc<Self>, Vec<Candidate>) {
+        let model = Arc::new(Self {
+            responses: Mutex::new(responses.into()),
+            requests: Mutex::default(),
+            time,
+        });
+        let engine: Arc<dyn ReplyEngine> = Arc::<Self>::clone(&model);
+        let by_name = BTreeMap::from([("model".to_owned(), engine)]);
+        let engines = Engines::new(by_name, "model".to_owned()).expect("the default exists");
+        (model, engines.chain(&request.tenant, &request.agent))
+    }
+}
+
 /// Replies to a request with a model of these responses.
 pub(super) async fn reply(request: ModelRequest, responses: Vec<Vec<ModelChunk>>) -> Replied {
     reply_slowly(Duration::ZERO, request, responses).await
@@ -85,15 +105,7 @@ pub(super) async fn reply_slowly(
     request: ModelRequest,
     responses: Vec<Vec<ModelChunk>>,
 ) -> Replied {
-    let model = Arc::new(Model {
-        responses: Mutex::new(responses.into()),
-        requests: Mutex::default(),
-        time,
-    });
-    let engine: Arc<dyn ReplyEngine> = Arc::<Model>::clone(&model);
-    let by_name = BTreeMap::from([("model".to_owned(), engine)]);
-    let engines = Engines::new(by_name, "model".to_owned()).expect("the default exists");
-    let chain = engines.chain(&request.tenant, &request.agent);
+    let (model, chain) = Model::in_chain(time, &request, responses);
     let reply_id = MessageId::new(uuid::Uuid::nil());
     let started_by = fixture::principal();
     let sink = BufferedSink::new(TurnOrigin {
@@ -187,6 +199,11 @@ impl ToolProvider for FakeTools {
                 "connection to db:5432 refused".into(),
             )),
             "hangs" => pending().await,
+            "sleeps" => {
+                let time = arguments["ms"].as_u64().expect("a number");
+                sleep(Duration::from_millis(time)).await;
+                Ok("slept".to_owned())
+            }
             "long" => Ok("🦊".repeat(100_000)),
             "slow" => {
                 // Waits until another call has started. They may start in any order.
@@ -204,6 +221,22 @@ impl ToolProvider for FakeTools {
             _ => Ok(format!("{name} says \"hello\"")),
         }
     }
+}
+
+/// The hints of a tool that changes nothing.
+pub(super) const READ_ONLY: ToolHints = ToolHints {
+    read_only: Some(true),
+    destructive: None,
+    idempotent: None,
+    is_repeatable: false,
+};
+
+/// Gives a tool of a request these hints.
+pub(super) fn hint(request: &mut ModelRequest, name: &str, hints: ToolHints) {
+    let tools = Arc::get_mut(&mut request.tools).expect("nobody has them yet");
+    let mut definitions = tools.iter_mut().map(|tool| &mut tool.definition);
+    let definition = definitions.find(|it| it.name == name).expect("the tool");
+    Arc::get_mut(definition).expect("nobody has it yet").hints = hints;
 }
 
 /// A first message to an agent with these tools.
