@@ -111,4 +111,5 @@ pub mod usage;
 pub mod write_conditions;
 pub mod write_groups;
 
+pub use lookup::journal;
 pub use store::Store;

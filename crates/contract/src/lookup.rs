@@ -29,7 +29,7 @@ impl Decision for ReadJournal {
 }
 
 /// Reads the journal of a turn.
-pub(crate) async fn journal(storage: &Store, id: TurnId) -> Vec<TurnStep> {
+pub async fn journal(storage: &Store, id: TurnId) -> Vec<TurnStep> {
     journal_in(storage, &fixture::tenant(), id).await
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use contract::{Store, fixture};
-use domain::{Agent, Conversation, Timestamp, TurnId};
+use domain::{Agent, Conversation, Resumption, Timestamp, TurnId, TurnStep};
 use ports::{Clock, FirstMessages, FoundTurn, IdSource, WriteStore};
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
@@ -17,6 +17,8 @@ use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 use writes::{BeginOutcome, BeginTurn, ConversationTarget};
+
+use crate::tools::{ACT, LOOK, TestTools};
 
 /// A clock that advances by one millisecond at each reading, and panics once if a test wants.
 pub(crate) struct TickingClock(AtomicI64, pub(crate) AtomicBool);
@@ -56,6 +58,8 @@ pub(crate) struct Fixture {
     pub(crate) cancellations: Arc<dyn WriteStore>,
     pub(crate) clock: Arc<TickingClock>,
     pub(crate) ids: Arc<SequentialIds>,
+    /// The tools of all processes.
+    pub(crate) tools: Arc<TestTools>,
     pub(crate) agent: Agent,
     pub(crate) conversation: Conversation,
     _folder: TempDir,
@@ -72,7 +76,7 @@ impl Fixture {
         let writes = Arc::clone(&storage.writes);
         let storage = Store::new(storage);
         let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-        let agent = fixture::agent(1);
+        let agent = fixture::agent_able_to(1, &[ACT, LOOK]);
         let made = storage.agents.insert(&tenant, &agent, &stamp, None).await;
         made.expect("the agent is made");
         let conversation = fixture::conversation(1, agent.id);
@@ -88,6 +92,7 @@ impl Fixture {
                 AtomicBool::new(false),
             )),
             ids: Arc::default(),
+            tools: Arc::default(),
             agent,
             conversation,
             _folder: folder,
@@ -110,6 +115,19 @@ impl Fixture {
     pub(crate) async fn begin(&self, begin: BeginTurn) -> BeginOutcome {
         let outcome = self.storage.turns.begin_turn(begin).await;
         outcome.expect("the store answers")
+    }
+
+    /// Records that another process of a running turn has died before: the next such loss is its last.
+    pub(crate) async fn lose_once(&self, begin: &BeginTurn) {
+        let loss = TurnStep::Resumed(Resumption::after(&[], true));
+        let record = fixture::record_steps(begin, vec![(0, loss)]);
+        let is_recorded = self.storage.writes.write(record).await;
+        assert!(is_recorded.expect("the store answers"));
+    }
+
+    /// The journal of a turn.
+    pub(crate) async fn journal(&self, turn: TurnId) -> Vec<TurnStep> {
+        contract::journal(&self.storage, turn).await
     }
 
     pub(crate) async fn turn(&self, id: TurnId) -> FoundTurn {

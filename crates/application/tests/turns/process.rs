@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use application::{
-    ChatCommand, ChatError, ChatService, Engines, TurnService,
+    ChatCommand, ChatError, ChatService, Engines, Toolbox, TurnService,
     cache::{
         CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches,
         FollowedTurns,
@@ -74,7 +74,7 @@ impl Process {
         let runner = Arc::new(TurnRunner::new(
             Arc::clone(&context),
             Arc::clone(&storage.agents),
-            Arc::default(),
+            Arc::new(Toolbox::new(vec![fixture.tools.clone()])),
         ));
         let sweep = || Arc::clone(&storage.sweep);
         let invalidator = invalidator(fixture, &caches, Arc::clone(&bus), &tasks);

@@ -22,8 +22,9 @@ pub(crate) async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
     waited.expect("it happens in time")
 }
 
+/// The process never learned that it was to run it, or its task has died.
 #[tokio::test]
-async fn a_turn_that_is_missing_twice_is_resumed_and_the_next_in_the_queue_runs() {
+async fn a_turn_that_does_not_run_is_resumed_and_then_the_next_in_the_queue_runs() {
     let fixture = Fixture::new().await;
     let process = Process::start(&fixture).await;
     let lost = BeginTurn {
@@ -41,26 +42,73 @@ async fn a_turn_that_is_missing_twice_is_resumed_and_the_next_in_the_queue_runs(
     let queued = fixture.begin(waiting.clone()).await;
     assert!(matches!(queued, BeginOutcome::Queued(_)), "{queued:?}");
 
-    let missing = process.reconciler.compare(&HashSet::new()).await;
-    let missing = missing.expect("the store answers");
-    assert_eq!(missing, HashSet::from([lost.turn_id]));
-    assert_eq!(process.engine.asked(), 0, "once is not enough");
-    let left = process.reconciler.compare(&missing).await;
+    let lost_ids = process.reconciler.compare(&HashSet::new()).await;
+    let lost_ids = lost_ids.expect("the store answers");
+    assert_eq!(lost_ids, HashSet::from([lost.turn_id]));
+    let status = fixture.turn(lost.turn_id).await.turn.status;
+    assert_eq!(status, TurnStatus::InProgress, "once is not enough");
+    let left = process.reconciler.compare(&lost_ids).await;
     assert_eq!(left.expect("the store answers"), HashSet::new());
+    let running = fixture.storage.sweep.in_progress_under(process.node.id());
+    assert_eq!(running.await.expect("the store answers"), []);
+    assert_eq!(process.engine.asked(), 0, "it waits for a sweep");
     let swept = process.sweeper.sweep_all().await;
     swept.expect("the store answers");
 
     in_time(process.engine.wait_for_calls(2)).await;
     process.tasks.close();
     in_time(process.tasks.wait()).await;
-    for (id, text) in [(lost.turn_id, "One."), (waiting.turn_id, "Two.")] {
-        let turn = fixture.turn(id).await.turn;
-        assert_eq!(turn.reply.expect("the reply").content, text);
+    for (turn, text) in [(&lost, "One."), (&waiting, "Two.")] {
+        let run = fixture.turn(turn.turn_id).await.turn;
+        assert_eq!(run.reply.expect("the reply").content, text);
     }
     let entry = fixture::entry("k");
     let record = fixture.storage.idempotency.find(&lost.tenant, &entry).await;
     let record = record.expect("the store answers").expect("the record");
-    assert_eq!(record.released_into, None);
+    let named = (record.turn_id, record.released_into);
+    assert_eq!(named, (Some(lost.turn_id), None));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_lost_twice_fails_and_the_next_in_the_queue_runs() {
+    let fixture = Fixture::new().await;
+    let dead = [
+        Process::start(&fixture).await,
+        Process::start(&fixture).await,
+    ];
+    let lost = BeginTurn {
+        node: dead[0].node.id(),
+        ..fixture.begin_turn(1, &Script::deltas(["One"]).hang())
+    };
+    fixture.begin(lost.clone()).await;
+    let waiting = BeginTurn {
+        node: dead[0].node.id(),
+        ..fixture.begin_turn(2, &Script::deltas(["Two."]))
+    };
+    fixture.begin(waiting.clone()).await;
+    dead[1]
+        .sweeper
+        .sweep_all()
+        .await
+        .expect("the store answers");
+    in_time(dead[1].engine.until_open_streams(1)).await;
+    let status = fixture.turn(lost.turn_id).await.turn.status;
+    assert_eq!(status, TurnStatus::InProgress);
+
+    // In an embedded store, all other processes are dead.
+    let process = Process::start(&fixture).await;
+    process
+        .sweeper
+        .sweep_all()
+        .await
+        .expect("the store answers");
+    let failed = fixture.turn(lost.turn_id).await.turn;
+    assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
+    in_time(process.engine.wait_for_calls(1)).await;
+    process.tasks.close();
+    in_time(process.tasks.wait()).await;
+    let run = fixture.turn(waiting.turn_id).await.turn;
+    assert_eq!(run.reply.expect("the reply").content, "Two.");
 }
 
 #[tokio::test]
@@ -78,15 +126,15 @@ async fn a_turn_whose_end_panics_is_detected_and_resumed() {
     // The task of the turn reads the clock when its reply is complete.
     fixture.clock.1.store(true, Ordering::SeqCst);
     process.engine.open("end");
-    while fixture.clock.1.load(Ordering::SeqCst) {
-        tokio::task::yield_now().await;
-    }
-    let mut missing = HashSet::new();
+    let mut lost_ids = HashSet::new();
     while fixture.turn(lost.turn_id).await.turn.status == TurnStatus::InProgress {
-        let compared = process.reconciler.compare(&missing).await;
-        missing = compared.expect("the store answers");
-        let swept = process.sweeper.sweep_all().await;
-        swept.expect("the store answers");
+        lost_ids = process
+            .reconciler
+            .compare(&lost_ids)
+            .await
+            .expect("a store");
+        process.sweeper.sweep_all().await.expect("a store");
+        tokio::task::yield_now().await;
     }
     let chatted = in_time(lost.reply()).await.expect("a reply");
     assert_eq!(chatted.reply.message, "Lost.");
@@ -115,14 +163,20 @@ async fn a_turn_that_runs_is_never_lost() {
 }
 
 #[tokio::test]
-async fn a_turn_resumed_by_a_sweep_can_be_cancelled_by_another_process() {
+async fn a_turn_promoted_by_a_sweep_can_be_cancelled_by_another_process() {
     let fixture = Fixture::new().await;
     let dead = Process::start(&fixture).await;
     let lost = BeginTurn {
         node: dead.node.id(),
-        ..fixture.begin_turn(1, &Script::deltas(["Well"]).hang())
+        ..fixture.begin_turn(1, &Script::silence())
     };
     fixture.begin(lost.clone()).await;
+    fixture.lose_once(&lost).await;
+    let waiting = BeginTurn {
+        node: dead.node.id(),
+        ..fixture.begin_turn(2, &Script::deltas(["Well"]).hang())
+    };
+    fixture.begin(waiting.clone()).await;
 
     // This process does not know the tenant yet.
     let process = Process::start(&fixture).await;
@@ -131,9 +185,11 @@ async fn a_turn_resumed_by_a_sweep_can_be_cancelled_by_another_process() {
         .sweep_all()
         .await
         .expect("the store answers");
+    let failed = fixture.turn(lost.turn_id).await.turn;
+    assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
     in_time(process.engine.until_open_streams(1)).await;
     // Another process cancels the turn. This process learns of it through the log alone.
-    let cancelled = dead.turns.cancel(&caller(), lost.turn_id).await;
+    let cancelled = dead.turns.cancel(&caller(), waiting.turn_id).await;
     assert_eq!(
         cancelled.expect("it is there").status,
         TurnStatus::Cancelled
@@ -175,13 +231,13 @@ async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects()
 }
 
 #[tokio::test]
-async fn a_turn_that_begins_during_shutdown_is_left_to_the_next_process() {
+async fn a_turn_that_begins_during_shutdown_is_handed_over() {
     let fixture = Fixture::new().await;
     let process = Process::start(&fixture).await;
     process.runner.stop_promoting();
     process.runner.close();
     let accepted = process
-        .send(&fixture, None, &Script::deltas(["Well"]).hang())
+        .send(&fixture, None, &Script::deltas(["Well."]).gate("end"))
         .await;
     let accepted = accepted
         .map_err(|error| error.to_string())
@@ -195,6 +251,14 @@ async fn a_turn_that_begins_during_shutdown_is_left_to_the_next_process() {
     };
     assert_eq!(failure.code, ProblemCode::Draining);
     assert_eq!(fixture.turn(id).await.turn.status, TurnStatus::InProgress);
+
+    let next = Process::start(&fixture).await;
+    next.engine.open("end");
+    next.sweeper.sweep_all().await.expect("the store answers");
+    next.tasks.close();
+    in_time(next.tasks.wait()).await;
+    let turn = fixture.turn(id).await.turn;
+    assert_eq!(turn.reply.expect("the reply").content, "Well.");
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
+use domain::FinishReason;
 use futures::{StreamExt as _, stream};
-use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError};
+use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError, RequestedCall};
 use tokio::time::sleep;
 
 use crate::{
@@ -59,11 +60,31 @@ impl ReplyEngine for ScriptedEngine {
         self.state.count_request();
         let plan = PlannedReply::from_message(&request.message);
         let plan = plan.map_err(|error| ReplyError::Rejected(error.into()))?;
+        if let Some(functions) = plan.calls.get(request.steps.len()) {
+            return Ok(calls_of(functions));
+        }
         match plan.end {
             ReplyEnd::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
             _ => Ok(ReplyPlayer::start(plan, &self.state)),
         }
     }
+}
+
+/// A response with these calls.
+fn calls_of(functions: &[String]) -> ModelStream {
+    let calls = functions.iter().map(|function| {
+        ModelChunk::ToolCall(RequestedCall {
+            function: function.clone(),
+            arguments: Some(String::new()),
+        })
+    });
+    let end = ModelChunk::End {
+        finish_reason: FinishReason::Stop,
+        usage: None,
+        state: None,
+    };
+    let chunks: Vec<_> = calls.chain([end]).map(Ok).collect();
+    stream::iter(chunks).boxed()
 }
 
 /// The stream of one reply.

@@ -20,6 +20,8 @@ pub(crate) struct PlannedReply {
     pub(crate) end: ReplyEnd,
     /// The request fails without a stream.
     pub(crate) fails_at_once: bool,
+    /// The functions of each round of calls before the reply.
+    pub(crate) calls: Vec<Vec<String>>,
 }
 
 /// The deltas of a reply.
@@ -84,6 +86,7 @@ impl PlannedReply {
                 && all == 0
                 && script.fail_after.is_none()
                 && !waits,
+            calls: script.calls,
             gate: script.gate,
             first_pause: Duration::from_millis(script.first_pause_ms.unwrap_or_default()),
             pause: Duration::from_millis(script.pause_ms.unwrap_or_default()),

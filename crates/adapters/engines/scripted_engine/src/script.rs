@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// The behaviour of the engine for one request. The default ends at once without text.
 ///
-/// The engine waits for the gate, then for the first pause, then sends its deltas with a pause
+/// While there are rounds of calls left, the engine asks for those of the next round and does nothing else.
+/// Then it waits for the gate, then for the first pause, then sends its deltas with a pause
 /// between each two, and then ends, fails, hangs or panics.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -35,6 +36,8 @@ pub struct Script {
     pub(crate) usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gate: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calls: Vec<Vec<String>>,
 }
 
 /// The failure of a script, by the errors of the port.
@@ -150,6 +153,14 @@ impl Script {
     #[must_use]
     pub fn gate(mut self, name: impl Into<String>) -> Self {
         self.gate = Some(name.into());
+        self
+    }
+
+    /// Calls these functions first, without arguments, in one round. Further rounds follow.
+    #[must_use]
+    pub fn calls(mut self, functions: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let round = functions.into_iter().map(Into::into).collect();
+        self.calls.push(round);
         self
     }
 
