@@ -25,8 +25,14 @@ pub(crate) fn key(folder: &Path) -> String {
 
 /// Starts the service with the scripted engine; without `database`, on a file in the folder.
 pub(crate) fn serving(folder: &Path, key: &str, database: Option<&str>) -> RunningService {
-    let mut variables = vec![("SERVER__PORT", "0"), ("AUTH__BOOTSTRAP_KEY", key)];
-    variables.extend(database.map(|url| ("DATABASE_URL", url)));
+    let database = database.map(|url| ("DATABASE_URL", url));
+    serving_with(folder, key, database.as_slice())
+}
+
+/// Starts the same service with further settings.
+pub(crate) fn serving_with(folder: &Path, key: &str, settings: &[(&str, &str)]) -> RunningService {
+    let fixed = [("SERVER__PORT", "0"), ("AUTH__BOOTSTRAP_KEY", key)];
+    let variables = [&fixed[..], settings].concat();
     RunningService::of(scripted_service(folder, &["serve"], &variables))
 }
 
@@ -86,7 +92,13 @@ impl ChatClient {
 
     /// A new conversation with a new agent.
     pub(crate) async fn conversation_ref(&self) -> ConversationRef {
-        let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+        self.conversation_with(&[]).await
+    }
+
+    /// A new conversation with a new agent that has these capabilities.
+    pub(crate) async fn conversation_with(&self, capabilities: &[&str]) -> ConversationRef {
+        let config = json!({"engine": "scripted"});
+        let draft = json!({"name": "Ada", "capabilities": capabilities, "config": config});
         let (_, agent) = send_json(self.post("/api/agents", &draft)).await;
         let agent = text(&agent["id"]);
         let draft = json!({"agentId": agent});
@@ -106,7 +118,15 @@ impl ChatClient {
 
     /// Sends a message, and waits for the reply.
     pub(crate) fn spawn_chat(&self, body: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
-        TaskTracker::new().spawn(send_json(self.chat(body)))
+        self.spawn(self.chat(body))
+    }
+
+    /// Sends a request, and waits for the response.
+    pub(crate) fn spawn(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> tokio::task::JoinHandle<(u16, Value)> {
+        TaskTracker::new().spawn(send_json(request))
     }
 
     pub(crate) async fn turn(&self, id: &str) -> Value {

@@ -7,6 +7,7 @@ mod database_start;
 mod few_connections;
 mod first_key;
 mod hung_names;
+mod journal;
 mod killed;
 mod logs;
 mod newer_store;

@@ -117,3 +117,90 @@ fn unusable_replies_are_not_counted_as_successes() {
         "half of the counted attempts have failed"
     );
 }
+
+struct Unused;
+
+#[async_trait::async_trait]
+impl ReplyEngine for Unused {
+    async fn request(&self, _: ModelRequest) -> Result<ports::ModelStream, ReplyError> {
+        Err(ReplyError::TimedOut)
+    }
+}
+
+#[async_trait::async_trait]
+impl ports::ToolProvider for Unused {
+    fn provided(&self) -> ports::ProvidedTools {
+        ports::ProvidedTools::default()
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        _: &ports::ToolArguments,
+        _: &ports::ToolContext,
+    ) -> Result<String, ports::ToolError> {
+        Ok(name.to_owned())
+    }
+}
+
+/// A step of this engine in an earlier turn.
+fn earlier_step(engine: &str) -> Arc<ModelStep> {
+    Arc::new(ModelStep {
+        response: domain::ModelResponse {
+            engine: engine.to_owned(),
+            text: String::new(),
+            state: Some(Value::Null),
+            requests: Vec::new(),
+        },
+        calls: vec![contract::fixture::tool_step("call")],
+    })
+}
+
+#[test]
+fn earlier_steps_of_another_engine_or_without_tools_are_history() {
+    let engine: Arc<dyn ReplyEngine> = Arc::new(Unused);
+    let engines = std::collections::BTreeMap::from([("llm".to_owned(), engine)]);
+    let engines = crate::engines::Engines::new(engines, "llm".to_owned()).unwrap();
+    let tool = ports::AgentTool {
+        function: "time".to_owned(),
+        definition: Arc::new(ports::ToolDefinition {
+            name: "time".to_owned(),
+            description: String::new(),
+            input_schema: Value::Null,
+            hints: ports::ToolHints::default(),
+        }),
+        provider: Arc::new(Unused),
+    };
+    for (steps, has_tools, is_kept) in [
+        (vec!["llm", "llm"], true, true),
+        (vec!["llm"], false, false),
+        (vec!["llm", "other"], true, false),
+        (vec![""], true, false),
+    ] {
+        let request = ModelRequest {
+            earlier_steps: steps.iter().map(|engine| earlier_step(engine)).collect(),
+            tools: if has_tools {
+                [tool.clone()].into()
+            } else {
+                [].into()
+            },
+            ..contract::reply_engine::request(0)
+        };
+        let chain = engines.chain(&request.tenant, &request.agent);
+        let sent = request_to(&chain[0], &request);
+        if is_kept {
+            assert_eq!(sent.earlier_steps, request.earlier_steps);
+            assert_eq!(sent.history, request.history);
+            continue;
+        }
+        assert!(sent.earlier_steps.is_empty());
+        let last = sent.history.last().unwrap();
+        let calls = last.calls.as_ref().unwrap();
+        assert_eq!(*last.content, *request.message);
+        assert_eq!(
+            (calls.steps.len(), calls.ending),
+            (steps.len(), Some(PastEnding::Replaced))
+        );
+        assert!(calls.steps.iter().all(|step| step.response.state.is_none()));
+    }
+}

@@ -146,7 +146,7 @@ impl RunningTurn {
             is_ephemeral: false,
         });
         if !entries.is_empty() {
-            live.resume_reply(entries);
+            live.resume(entries);
         }
         let writes = Arc::clone(&store) as Arc<dyn WriteStore>;
         Self {

@@ -18,6 +18,7 @@ fn lost_round(request: &ModelRequest, calls: &[(&str, Repetition, Option<&str>)]
         engine: "model".to_owned(),
         text: "Let me look.".to_owned(),
         state: None,
+        requests: Vec::new(),
     };
     let mut journal = vec![TurnStep::Model(response)];
     for ((name, repetition, status), number) in calls.iter().zip(1..) {
