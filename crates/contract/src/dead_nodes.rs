@@ -92,11 +92,21 @@ impl TurnQueue {
 
 /// Gives up a running turn, as a process does that ends.
 pub(crate) async fn hand_over(storage: &Store, begin: &BeginTurn) {
+    give_up(storage, begin, false).await;
+}
+
+/// Gives up a turn that does not run in its process any more.
+pub(crate) async fn report_lost(storage: &Store, begin: &BeginTurn) {
+    give_up(storage, begin, true).await;
+}
+
+async fn give_up(storage: &Store, begin: &BeginTurn, was_lost: bool) {
     let hand_over = HandOverTurn {
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
         node: begin.node,
+        was_lost,
     };
     assert!(storage.writes.write(hand_over).await.success());
 }

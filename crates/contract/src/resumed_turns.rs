@@ -1,13 +1,13 @@
 //! `SweepRepository::sweep`: resuming turns without a live node.
 
-use domain::{EventType, ModelResponse, Resumption, TurnStep};
+use domain::{EventType, ModelResponse, ProblemCode, Resumption, TurnStep};
 use writes::{BeginTurn, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
     Store,
     dead_nodes::{
-        TurnQueue, assert_resumed, hand_over, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep,
-        sweeper, two_nodes,
+        TurnQueue, assert_failed, assert_resumed, hand_over, ids, mark_dead_nodes, promoted_ids,
+        report_lost, run_sweep, sweep, sweeper, two_nodes,
     },
     fixture, log, lookup,
     results::ResultExt as _,
@@ -84,6 +84,25 @@ pub async fn a_sweep_resumes_turns_without_a_node(storage: &Store) {
         let running = storage.sweep.in_progress_under(sweeper()).await;
         assert_eq!(running.success(), []);
     }
+}
+
+/// A turn that its live process has lost is resumed once. The second time it fails, unless it has ended
+/// a step in between.
+pub async fn a_sweep_resumes_turns_that_live_nodes_lost_once(storage: &Store) {
+    let agent = two_nodes(storage).await;
+    let queue = TurnQueue::begin(storage, &agent, 1, 0).await;
+    report_lost(storage, &queue.running).await;
+    let swept = run_sweep(storage, &sweep()).await;
+    assert_eq!(promoted_ids(&swept), [queue.running.turn_id]);
+    assert_resumed(storage, &queue.running).await;
+    let resumed = BeginTurn {
+        node: sweeper(),
+        ..queue.running
+    };
+    report_lost(storage, &resumed).await;
+    let swept = run_sweep(storage, &sweep()).await;
+    assert_eq!(swept.failed, [resumed.turn_id]);
+    assert_failed(storage, &resumed, ProblemCode::Interrupted).await;
 }
 
 /// Resumed turns count towards the limit, and each is resumed once.

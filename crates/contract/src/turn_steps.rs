@@ -72,6 +72,7 @@ fn hand_over(begin: &BeginTurn) -> HandOverTurn {
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
         node: begin.node,
+        was_lost: false,
     }
 }
 

@@ -83,6 +83,11 @@ typed_id! {
     NodeId,
 }
 
+impl NodeId {
+    /// An id that no process has. The turns of such a process are those of a dead one.
+    pub const UNKNOWN: Self = Self(Uuid::nil());
+}
+
 /// Returns the schema of a plain string: the format of ids is no part of the API.
 #[cfg(feature = "schema")]
 fn id_schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {

@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     RequestUsage, ToolCall, ToolVisibility, UnknownMembers, json::replace_nul,
-    large_integers::has_large_integer,
-    sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
+    large_integers::has_large_integer, sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
 };
 
 /// One entry of a journal. What it contains at its start holds to its end, whatever is configured

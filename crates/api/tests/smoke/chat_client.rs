@@ -118,15 +118,7 @@ impl ChatClient {
 
     /// Sends a message, and waits for the reply.
     pub(crate) fn spawn_chat(&self, body: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
-        self.spawn(self.chat(body))
-    }
-
-    /// Sends a request, and waits for the response.
-    pub(crate) fn spawn(
-        &self,
-        request: reqwest::RequestBuilder,
-    ) -> tokio::task::JoinHandle<(u16, Value)> {
-        TaskTracker::new().spawn(send_json(request))
+        spawn(self.chat(body))
     }
 
     pub(crate) async fn turn(&self, id: &str) -> Value {
@@ -204,6 +196,11 @@ impl ChatClient {
         }
         messages.iter().map(|it| text(&it["content"])).collect()
     }
+}
+
+/// Sends a request in a task of its own.
+pub(crate) fn spawn(request: reqwest::RequestBuilder) -> tokio::task::JoinHandle<(u16, Value)> {
+    TaskTracker::new().spawn(send_json(request))
 }
 
 /// Sends a request; returns the status and the body.

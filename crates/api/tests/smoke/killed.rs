@@ -1,6 +1,9 @@
 //! Turns after their process was killed.
 
-use std::time::{Duration, Instant};
+use std::{
+    slice,
+    time::{Duration, Instant},
+};
 
 use scripted_engine::Script;
 use serde_json::Value;
@@ -148,7 +151,8 @@ async fn another_process_takes_over_in_time() {
     kill(first);
     let since = Instant::now();
 
-    assert_eq!(survivor.turns("turn.resumed", 1).await, [lost.clone()]);
+    let resumed = survivor.turns("turn.resumed", 1).await;
+    assert_eq!(resumed, slice::from_ref(&lost));
     assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
     let turn = survivor.wait_for_turn_end(&lost).await;
     assert_eq!(turn["reply"]["content"], long().text());

@@ -77,6 +77,7 @@ impl TurnFinisher<'_> {
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
             node: self.ownership.node,
+            was_lost: false,
         };
         let mut pause = FIRST_PAUSE;
         let writes = self.context.ports.writes.of_uncached();

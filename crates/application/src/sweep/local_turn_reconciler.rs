@@ -93,6 +93,7 @@ impl LocalTurnReconciler {
             turn_id: turn.turn_id,
             conversation_id: turn.conversation_id,
             node: self.context.node.id(),
+            was_lost: true,
         };
         let writes = self.context.ports.writes.of_uncached();
         writes.write(hand_over).await?;

@@ -155,6 +155,7 @@ macro_rules! turn_promises {
                 a_sweep_resumes_turns_of_dead_nodes,
                 a_sweep_resumes_turns_of_unknown_nodes,
                 a_sweep_resumes_turns_without_a_node,
+                a_sweep_resumes_turns_that_live_nodes_lost_once,
                 a_sweep_resumes_at_most_the_limit,
                 a_resumed_turn_is_ended_by_its_new_node,
             }

@@ -18,6 +18,9 @@ pub struct HandOverTurn {
     pub conversation_id: ConversationId,
     /// The node that runs the turn: the fencing token.
     pub node: NodeId,
+    /// True if nobody stopped the turn, but it does not run any more. That counts like the death of its
+    /// process, so that a turn that can never end is not resumed for ever.
+    pub was_lost: bool,
 }
 
 impl Command for HandOverTurn {
@@ -27,6 +30,8 @@ impl Command for HandOverTurn {
         Scope::new(&self.tenant, [Part::Conversation(self.conversation_id)])
     }
 
+    /// It does not raise the head of the log: the only process that knows the turn as its own is this
+    /// one, whose writer forgets it.
     fn uses_log(&self) -> bool {
         false
     }
@@ -45,7 +50,7 @@ impl Command for HandOverTurn {
         planner.rows.assignments.push(TurnAssignment {
             tenant: self.tenant.clone(),
             id: self.turn_id,
-            node: None,
+            node: self.was_lost.then_some(NodeId::UNKNOWN),
         });
         Ok(Planned::Applied(true))
     }

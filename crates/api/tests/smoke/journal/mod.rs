@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    chat_client::{ChatClient, ConversationRef, key, send_json, serving_with, text},
+    chat_client::{ChatClient, ConversationRef, key, send_json, serving_with, spawn, text},
     process::{RunningService, folder},
 };
 use shop::Shop;
@@ -184,7 +184,7 @@ async fn a_turn_is_handed_over_after_its_tool_when_the_process_is_terminated() {
     let (mut fixture, running) = Fixture::start().await;
     let tools = ["shop_refund"];
     let turn = fixture.start_turn(&tools).await;
-    let waiting = fixture.chat_client.spawn(fixture.chat(&tools));
+    let waiting = spawn(fixture.chat(&tools));
     fixture.shop.wait_for_calls(1).await;
     running.stop();
     let since = Instant::now();

@@ -34,6 +34,7 @@ fn hand_over(turn: u32, node: NodeId) -> HandOverTurn {
         turn_id: fixture::turn_id(turn),
         conversation_id: fixture::conversation_id(1),
         node,
+        was_lost: false,
     }
 }
 

@@ -144,6 +144,7 @@ pub(super) fn hand_over(conversation: u32, turn_id: TurnId) -> HandOverTurn {
         turn_id,
         conversation_id: fixture::conversation_id(conversation),
         node: fixture::node_id(1),
+        was_lost: false,
     }
 }
 

@@ -56,10 +56,10 @@ impl JournalStore {
     }
 
     fn check(&self) -> Result<(), WriteError> {
-        match self.is_unavailable.load(Ordering::SeqCst) {
-            true => Err(RepositoryError::Unavailable("down".into()).into()),
-            false => Ok(()),
+        if self.is_unavailable.load(Ordering::SeqCst) {
+            return Err(RepositoryError::Unavailable("down".into()).into());
         }
+        Ok(())
     }
 }
 
