@@ -15,7 +15,10 @@ use domain::{
 };
 pub(crate) use function_names::function_names;
 pub(crate) use metrics::ToolMetrics;
-use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolProvider};
+use ports::{
+    AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolHints, ToolProvider,
+};
+use serde_json::Value;
 
 /// The maximum number of tools in a request: `OpenAI` and others reject requests with more.
 const MAX_TOOLS: usize = 128;
@@ -44,7 +47,7 @@ impl Toolbox {
     /// or all tools of a server.
     pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
         let named = NamedTools::of(agent);
-        if named.0.is_empty() {
+        if named.0.is_empty() && tools_of_clients(agent).next().is_none() {
             return ToolsOfAgent::default();
         }
         let (mut tools, mut unavailable) = (Vec::new(), BTreeSet::new());
@@ -53,8 +56,10 @@ impl Toolbox {
             unavailable.extend(named.unavailable(&provided.capabilities));
             let selected = provided.tools.into_iter();
             let selected = selected.filter(|tool| named.selects(&tool.name));
-            tools.extend(selected.map(|definition| (definition, provider)));
+            tools.extend(selected.map(|definition| (definition, Some(provider))));
         }
+        // The tools of servers come first, so they win over one of the same name.
+        tools.extend(tools_of_clients(agent).map(|definition| (definition, None)));
         let mut seen = HashSet::new();
         tools.retain(|(definition, _)| seen.insert(definition.name.clone()));
         if tools.len() > MAX_TOOLS {
@@ -91,7 +96,9 @@ impl Toolbox {
         let entries_before = before.map_or(&[][..], |before| before.config.tool_entries());
         for (index, entry) in agent.config.tool_entries().iter().enumerate() {
             let is_new = entries_before.iter().all(|known| known.name != entry.name);
-            if is_new && let Some(fault) = known.fault_of_entry(entry) {
+            if is_new
+                && !entry.is_of_client()
+                && let Some(fault) = known.fault_of_entry(entry) {
                 let mut pointer = String::from("/config/tools");
                 push_index(&mut pointer, index);
                 pointer.push_str("/name");
@@ -124,7 +131,7 @@ fn calls_of_rules(agent: &Agent) -> impl Iterator<Item = (usize, &RuleCall)> {
 }
 
 /// Gives the tools function names.
-fn offered(tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[AgentTool]> {
+fn offered(tools: Vec<(Arc<ToolDefinition>, Option<&Arc<dyn ToolProvider>>)>) -> Arc<[AgentTool]> {
     let names: Vec<_> = tools.iter().map(|(it, _)| it.name.as_str()).collect();
     let functions = function_names(&names);
     let offered = tools.into_iter().zip(functions);
@@ -132,9 +139,23 @@ fn offered(tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[Ag
         .map(|((definition, provider), function)| AgentTool {
             function,
             definition,
-            provider: Arc::clone(provider),
+            provider: provider.cloned(),
         })
         .collect()
+}
+
+/// Returns the tools that an agent gives to its clients.
+fn tools_of_clients(agent: &Agent) -> impl Iterator<Item = Arc<ToolDefinition>> {
+    let entries = agent.config.tool_entries().iter();
+    entries.filter(|entry| entry.is_of_client()).map(|entry| {
+        let parameters = entry.parameters.clone().unwrap_or_default();
+        Arc::new(ToolDefinition {
+            name: entry.name.clone(),
+            description: entry.description.clone().unwrap_or_default(),
+            input_schema: Value::Object(parameters),
+            hints: ToolHints::default(),
+        })
+    })
 }
 
 /// The tools of an agent, read at one moment.
@@ -152,6 +173,7 @@ struct NamedTools<'a>(BTreeSet<&'a str>);
 impl<'a> NamedTools<'a> {
     fn of(agent: &'a Agent) -> Self {
         let entries = agent.config.tool_entries().iter();
+        let entries = entries.filter(|entry| !entry.is_of_client());
         let entries = entries.map(|entry| entry.server().unwrap_or(&entry.name));
         let capabilities = agent.capabilities.iter().map(String::as_str);
         Self(capabilities.chain(entries).collect())

@@ -1,16 +1,20 @@
-//! The use cases of turns: read and cancel.
+//! The use cases of turns: read, cancel, and answer their tool calls.
 
+mod answering;
 mod cancellation;
 mod remote_cancellation;
 
 use std::sync::Arc;
 
-use domain::{AsOf, ConversationId, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor};
+use domain::{
+    AsOf, ConversationId, Page, Principal, ProblemCode, Seq, Turn, TurnId, TurnStatus, cursor,
+};
 use ports::{EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use tokio::{
     task::JoinError,
     time::{error::Elapsed, timeout},
 };
+pub use writes::{AnswerRejection, CallAnswer};
 
 pub use self::remote_cancellation::CancellationListener;
 
@@ -33,12 +37,23 @@ pub enum TurnError {
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,
+    /// A tool call cannot be answered so.
+    #[error("the call cannot be answered so")]
+    Answer {
+        /// The index of the answer.
+        index: usize,
+        /// The reason.
+        reason: AnswerRejection,
+    },
+    /// This process runs no further turns.
+    #[error("not now: {}", .0.as_str())]
+    Unavailable(ProblemCode),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
-/// The use cases of turns: read and cancel.
+/// The use cases of turns: read, cancel, and answer their tool calls.
 pub struct TurnService {
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,

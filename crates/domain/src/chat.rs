@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, ConversationId, FinishReason, MessageId, Seq, Timestamp, TurnId, Usage};
+use crate::{
+    AgentId, ConversationId, FinishReason, MessageId, Seq, Timestamp, ToolCall, TurnId, Usage,
+};
 
 /// The agent's reply, with the ids of its turn and conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +31,9 @@ pub struct ChatReply {
     pub finish_reason: FinishReason,
     /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
+    /// The tool calls of the turn, if it waits for an answer to one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
     /// The time at which the reply was stored.
     pub created_at: Timestamp,
     /// A position of the event log at which the turn has ended. Only in the last event of a stream;

@@ -131,6 +131,14 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 64, nullable = false))]
     pub tools: Option<Vec<ToolEntry>>,
+    /// Time in seconds for which a turn waits until its user, or the page, answers a tool call. Default
+    /// 604800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 60, maximum = 2_592_000, nullable = false)
+    )]
+    pub action_timeout_seconds: Option<u32>,
     /// Maximum number of responses with tool calls in a turn. Then the model must reply without
     /// tools. Default 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]

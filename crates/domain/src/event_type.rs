@@ -23,7 +23,9 @@ open_enum! {
         TurnQueued = "turn.queued",
         /// The engine is about to be called.
         TurnStarted = "turn.started",
-        /// A turn goes on after it has lost its process.
+        /// A turn waits for an answer to a tool call, or for further answers.
+        TurnRequiresAction = "turn.requires_action",
+        /// A turn goes on: its calls are answered, or it has lost its process.
         TurnResumed = "turn.resumed",
         /// The reply is stored.
         TurnCompleted = "turn.completed",
@@ -62,6 +64,7 @@ impl EventType {
             self,
             Self::TurnQueued
                 | Self::TurnStarted
+                | Self::TurnRequiresAction
                 | Self::TurnResumed
                 | Self::TurnCompleted
                 | Self::TurnFailed

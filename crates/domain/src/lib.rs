@@ -7,6 +7,7 @@
 //! To add a resource: create a file for it, a typed id in [`id`], validation functions that return
 //! [`InputFault`]s, and its events in [`event_type`] and [`event_data`].
 
+pub mod action;
 pub mod admission;
 pub mod agent;
 pub mod allowed_origin;
@@ -63,6 +64,7 @@ pub mod unknown_members;
 pub mod usage;
 pub mod web_address;
 
+pub use action::{Action, ActionNeeded, Approver};
 pub use agent::{Agent, AgentDraft};
 pub use caller_claims::CallerClaims;
 pub use chat::ChatReply;
@@ -104,12 +106,13 @@ pub use tenant::{Tenant, TenantId};
 pub use ticket::TicketText;
 pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
-pub use tool_entry::ToolEntry;
+pub use tool_entry::{Approval, ToolEntry, ToolRunner};
 pub use tool_visibility::{Audience, ToolVisibility};
 pub use turn::{FinishReason, Turn, TurnStatus};
-pub use turn_event::{TurnEvent, TurnFailed, TurnPlace};
+pub use turn_event::{TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
 pub use turn_step::{
-    ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
+    Decision, ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
+    Unanswered, Wait,
 };
 pub use unknown_members::UnknownMembers;
 pub use usage::{RequestUsage, Usage};

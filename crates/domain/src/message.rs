@@ -110,7 +110,13 @@ impl MessageError {
             }),
             (TurnStatus::Failed, None) => Some(known(ProblemCode::Internal, true)),
             (TurnStatus::Cancelled, _) => Some(known(ProblemCode::TurnCancelled, false)),
-            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => None,
+            (
+                TurnStatus::Queued
+                | TurnStatus::InProgress
+                | TurnStatus::RequiresAction
+                | TurnStatus::Completed,
+                _,
+            ) => None,
         }
     }
 }

@@ -54,6 +54,7 @@ problem_codes! {
     AgentNotFound = "agent_not_found", 404, "The agent does not exist.", false, "Check the id; the agent may have been deleted.";
     ConversationNotFound = "conversation_not_found", 404, "The conversation does not exist.", false, "Check the id; the conversation or its agent may have been deleted.";
     TurnNotFound = "turn_not_found", 404, "The turn does not exist.", false, "Check the id.";
+    ActionNotFound = "action_not_found", 404, "The turn has no such tool call.", false, "Read the turn for the ids of its calls.";
     KeyNotFound = "key_not_found", 404, "The key does not exist.", false, "Check the id.";
     ClientNotFound = "client_not_found", 404, "The client does not exist.", false, "Check the id.";
     MethodNotAllowed = "method_not_allowed", 405, "This path does not support this method.", false, "Use one of the methods in `Allow`.";
@@ -62,6 +63,9 @@ problem_codes! {
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
     MessageSuperseded = "message_superseded", 409, "The message was replaced by a later turn.", false, "Read the messages again, and choose one that is not superseded.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
+    ActionRequired = "action_required", 409, "A tool call of this conversation waits for an answer.", false, "Answer it, or send the message without `onBusy: \"reject\"`, which dismisses it.";
+    ActionDecided = "action_decided", 409, "The tool call was answered before, or its turn has ended.", false, "Read the turn to see how it was answered.";
+    ActionExpired = "action_expired", 409, "Nobody answered the tool call in time.", false, "Send the message again if it is still wanted.";
     IdempotencyKeyInUse = "idempotency_key_in_use", 409, "The idempotency key is in use.", true, "Wait, or use a new key for a new request.";
     IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its response contained a secret.", false, "Read the created resource by the id in `detail`, or use a new key.";
     CursorExpired = "cursor_expired", 410, "The log does not contain this position.", false, "Read the current state, then follow from the head.";
@@ -86,6 +90,7 @@ problem_codes! {
     IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
     Overloaded = "overloaded", 503, "The server is overloaded.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node will reply.";
+    Upgrading = "upgrading", 503, "A process of an earlier version still runs.", true, "Try again once the upgrade is complete.";
     Interrupted = "interrupted", 503, "The turn was interrupted.", true, "Send the message again.";
     EngineTimeout = "engine_timeout", 504, "The reply engine took too long.", true, "Try again, or raise the agent's `timeoutMs`.";
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ToolEnd, ToolVisibility, UnknownMembers,
+    ActionNeeded, Approver, PrincipalId, Timestamp, ToolEnd, ToolVisibility, UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
 };
 
@@ -38,6 +38,26 @@ pub struct ToolCall {
     /// 64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
     #[serde(default)]
     pub result: Option<String>,
+    /// While it waits: what it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub needs: Option<ActionNeeded>,
+    /// While it waits for approval: who may approve it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub approver: Option<Approver>,
+    /// While it waits: the time from which it can no longer be answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub expires_at: Option<Timestamp>,
+    /// Who has answered it, as the `actor` of events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub decided_by: Option<PrincipalId>,
+    /// The time of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub decided_at: Option<Timestamp>,
     /// What users see of the call, as configured when it was made. `status` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]

@@ -3,9 +3,13 @@
 use std::{collections::HashSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
-    AgentConfig, FaultCode, InputFault, ToolVisibility, UnknownMembers, fault::push_index,
+    AgentConfig, FaultCode, InputFault, ToolVisibility, UnknownMembers,
+    fault::push_index,
+    open_enum::open_enum,
+    tool_call::{is_nested_deeper, json_bytes},
 };
 
 /// Ends the name of an entry that is about all tools of a server.
@@ -32,7 +36,28 @@ pub struct ToolEntry {
         )
     )]
     pub name: String,
-    /// What users see of the calls. Default: `status`.
+    /// Who runs the tool: the `server`, or the `client` that sent the message. A tool of the client has a
+    /// name of 1 to 64 letters, digits, `_` and `-`, a description and a schema of its arguments; the turn
+    /// waits for its output. Default: `server`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub run: Option<ToolRunner>,
+    /// The description of a tool of the client, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_length = 1024, nullable = false))]
+    pub description: Option<String>,
+    /// The JSON Schema of the arguments of a tool of the client: an object, at most 16 KiB, nested at most
+    /// 16 deep, without references to other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
+    pub parameters: Option<Map<String, Value>>,
+    /// Whether a person must approve a call: `never`, `always`, or if the tool is `destructive`: if it
+    /// says so, or says neither that it only reads nor that it is not. Default: `destructive`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub approval: Option<Approval>,
+    /// What users see of the calls. Default: `status`; `full` for tools of the client, and for calls that
+    /// the user must approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub visibility: Option<ToolVisibility>,
@@ -50,7 +75,82 @@ pub struct ToolEntry {
     pub unknown: UnknownMembers,
 }
 
+open_enum! {
+    /// Who runs a tool.
+    ToolRunner[15] {
+        /// The service, or a tool server.
+        Server = "server",
+        /// The client that sent the message.
+        Client = "client",
+    }
+}
+
+open_enum! {
+    /// Whether a person must approve a call.
+    Approval[15] {
+        /// No.
+        Never = "never",
+        /// Yes.
+        Always = "always",
+        /// If the tool may replace or remove something.
+        Destructive = "destructive",
+    }
+}
+
 impl ToolEntry {
+    /// Returns whether the client runs the tool.
+    pub fn is_of_client(&self) -> bool {
+        self.run == Some(ToolRunner::Client)
+    }
+
+    /// Returns whether a person must approve a call. `is_destructive` is true unless the tool says that it
+    /// is not. A value of a newer version requires it.
+    pub fn requires_approval(&self, is_destructive: bool) -> bool {
+        match self.approval.unwrap_or(Approval::Destructive) {
+            Approval::Never => false,
+            Approval::Destructive => is_destructive,
+            Approval::Always | Approval::Other(_) => true,
+        }
+    }
+
+    /// Returns a fault for each member that does not fit the others. Pointers are relative to the entry.
+    fn check(&self) -> Vec<InputFault> {
+        let mut faults = Vec::new();
+        let mut fault = |member: &str, code, detail: &str| {
+            faults.push(InputFault::new(member.to_owned(), code, detail.to_owned()));
+        };
+        if self.is_of_client() {
+            if !is_function_name(&self.name) {
+                let detail = "must be 1 to 64 letters, digits, '_' and '-' for a tool of the client";
+                fault("/name", FaultCode::BadFormat, detail);
+            }
+            let alone = "cannot be combined with run 'client'";
+            if self.approval.is_some() {
+                fault("/approval", FaultCode::NotCombinable, alone);
+            }
+            if self.timeout_ms.is_some() {
+                fault("/timeoutMs", FaultCode::NotCombinable, alone);
+            }
+            if let Some(detail) = self.parameters.as_ref().and_then(fault_of_parameters) {
+                fault("/parameters", FaultCode::BadFormat, detail);
+            }
+            return faults;
+        }
+        let of_client = "is only for tools with run 'client'";
+        if self.description.is_some() {
+            fault("/description", FaultCode::NotCombinable, of_client);
+        }
+        if self.parameters.is_some() {
+            fault("/parameters", FaultCode::NotCombinable, of_client);
+        }
+        let is_hidden = self.visibility == Some(ToolVisibility::Hidden);
+        if is_hidden && self.requires_approval(true) && self.approval.is_some() {
+            let detail = "'none' cannot be combined with approval by the user";
+            fault("/visibility", FaultCode::NotCombinable, detail);
+        }
+        faults
+    }
+
     /// Returns the server if the entry is about all its tools.
     pub fn server(&self) -> Option<&str> {
         server_of_all_tools(&self.name)
@@ -61,6 +161,41 @@ impl ToolEntry {
         let milliseconds = self.timeout_ms?;
         Some(Duration::from_millis(milliseconds.into()))
     }
+}
+
+/// The maximum number of bytes of the schema of a tool of the client, and of its nested levels.
+const MAX_SCHEMA_BYTES: usize = 16 * 1024;
+const MAX_SCHEMA_LEVELS: usize = 16;
+
+/// Returns why a schema is not accepted.
+fn fault_of_parameters(schema: &Map<String, Value>) -> Option<&'static str> {
+    let schema = Value::Object(schema.clone());
+    if json_bytes(&schema) > MAX_SCHEMA_BYTES {
+        return Some("must be at most 16 KiB of JSON");
+    }
+    if is_nested_deeper(&schema, MAX_SCHEMA_LEVELS) {
+        return Some("must be nested at most 16 deep");
+    }
+    if has_foreign_reference(&schema) {
+        return Some("must not refer to other documents");
+    }
+    (schema.get("type").is_some_and(|kind| kind != "object")).then_some("must be of type object")
+}
+
+fn has_foreign_reference(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let is_foreign = name == "$ref" && value.as_str().is_some_and(|it| !it.starts_with('#'));
+            is_foreign || has_foreign_reference(value)
+        }),
+        Value::Array(items) => items.iter().any(has_foreign_reference),
+        _ => false,
+    }
+}
+
+fn is_function_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(is_allowed)
 }
 
 /// Returns the server if a name is about all its tools.
@@ -101,6 +236,11 @@ impl AgentConfig {
         is_any_hidden.then_some(ToolVisibility::Hidden)
     }
 
+    /// Returns the time for which a turn waits for an answer.
+    pub fn action_timeout(&self) -> Duration {
+        Duration::from_secs(self.action_timeout_seconds.map_or(604_800, u64::from))
+    }
+
     /// Returns the maximum number of responses with tool calls in a turn.
     pub fn tool_rounds(&self) -> usize {
         self.max_tool_rounds.map_or(8, usize::from)
@@ -111,25 +251,32 @@ impl AgentConfig {
         self.max_tool_calls.map_or(16, usize::from)
     }
 
-    /// Returns a fault for each name that stands twice. Pointers are relative to the configuration.
+    /// Returns a fault for each entry whose members do not fit each other, and for each name that stands
+    /// twice. Pointers are relative to the configuration.
     pub(crate) fn check_tools(&self) -> Vec<InputFault> {
         let mut names = HashSet::new();
         let entries = self.tool_entries().iter().enumerate();
-        let repeated = entries.filter(|(_, entry)| !names.insert(entry.name.as_str()));
-        repeated
-            .map(|(index, _)| {
+        let mut faults = Vec::new();
+        for (index, entry) in entries {
+            let mut of_entry = entry.check();
+            if !names.insert(entry.name.as_str()) {
+                let (member, detail) = ("/name", "stands here twice");
+                of_entry.push(InputFault::new(member, FaultCode::DuplicateItem, detail));
+            }
+            faults.extend(of_entry.into_iter().map(|fault| {
                 let mut pointer = String::from("/tools");
                 push_index(&mut pointer, index);
-                pointer.push_str("/name");
-                InputFault::new(pointer, FaultCode::DuplicateItem, "stands here twice")
-            })
-            .collect()
+                pointer.push_str(&fault.pointer);
+                InputFault { pointer, ..fault }
+            }));
+        }
+        faults
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

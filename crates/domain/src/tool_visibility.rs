@@ -58,6 +58,11 @@ impl ToolCall {
             status: self.status.clone(),
             duration_ms: self.duration_ms,
             result: None,
+            needs: self.needs,
+            approver: self.approver,
+            expires_at: self.expires_at,
+            decided_by: None,
+            decided_at: self.decided_at,
             visibility: self.visibility,
             // What a newer version has added may be a part of the arguments or of the result.
             unknown: UnknownMembers::default(),

@@ -18,6 +18,8 @@ pub enum TurnStatus {
     Queued,
     /// The engine computes the reply.
     InProgress,
+    /// The turn waits until its user, or the page, answers a tool call.
+    RequiresAction,
     /// The turn has a reply.
     Completed,
     /// The turn ended without a reply; `error` has the reason.
@@ -28,9 +30,10 @@ pub enum TurnStatus {
 
 impl TurnStatus {
     /// Every status.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Queued,
         Self::InProgress,
+        Self::RequiresAction,
         Self::Completed,
         Self::Failed,
         Self::Cancelled,
@@ -41,6 +44,7 @@ impl TurnStatus {
         match self {
             Self::Queued => "queued",
             Self::InProgress => "in_progress",
+            Self::RequiresAction => "requires_action",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
@@ -81,6 +85,10 @@ open_enum! {
         ContentFilter = "content_filter",
         /// The turn was cancelled; the reply has the text up to then.
         Cancelled = "cancelled",
+        /// The turn waits for an answer to a tool call; the reply has the text up to then.
+        RequiresAction = "requires_action",
+        /// The user continued without an answer; the reply has the text up to then.
+        Dismissed = "dismissed",
     }
 }
 
@@ -164,6 +172,17 @@ impl Turn {
         Self {
             status: TurnStatus::InProgress,
             ..self.without_reply()
+        }
+    }
+
+    /// Returns the turn as it was when it began to wait.
+    #[must_use]
+    pub fn as_waiting(self) -> Self {
+        Self {
+            status: TurnStatus::RequiresAction,
+            error: None,
+            finished_at: None,
+            ..self
         }
     }
 

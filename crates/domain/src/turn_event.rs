@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    ChatReply, ConversationId, Problem, ReplyDelta, Seq, ToolCalled, ToolReturned, TurnId,
+    ChatReply, ConversationId, Problem, ReplyDelta, Seq, ToolCall, ToolCalled, ToolReturned, TurnId,
     TurnStarted,
 };
 
@@ -40,6 +40,23 @@ pub struct TurnFailed {
     pub seq: Option<Seq>,
 }
 
+/// The data of `turn.requires_action`: the turn waits for answers to tool calls.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TurnRequiresAction {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Its conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// The tool calls of the turn. Those with `needs` wait for an answer.
+    pub tool_calls: Vec<ToolCall>,
+    /// A position of the event log at which the turn waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub seq: Option<Seq>,
+}
+
 /// The data of an event in the stream of a chat. `type` is the name of the event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ChatEvent))]
@@ -61,6 +78,12 @@ pub enum TurnEvent {
     /// A tool call has ended. Calls end in the order in which they were made.
     #[serde(rename = "tool.returned")]
     ToolReturned(ToolReturned),
+    /// The turn waits for answers to tool calls. The stream ends; that of the answers continues the reply.
+    #[serde(rename = "turn.requires_action")]
+    RequiresAction(TurnRequiresAction),
+    /// The turn goes on, and the reply continues.
+    #[serde(rename = "turn.resumed")]
+    Resumed(TurnPlace),
     /// The turn is completed; contains the whole reply.
     #[serde(rename = "turn.completed")]
     Completed(ChatReply),
@@ -81,6 +104,8 @@ impl TurnEvent {
             Self::Delta(_) => "reply.delta",
             Self::ToolCalled(_) => "tool.called",
             Self::ToolReturned(_) => "tool.returned",
+            Self::RequiresAction(_) => "turn.requires_action",
+            Self::Resumed(_) => "turn.resumed",
             Self::Completed(_) => "turn.completed",
             Self::Failed(_) => "turn.failed",
             Self::Cancelled(_) => "turn.cancelled",
@@ -91,7 +116,10 @@ impl TurnEvent {
     pub const fn is_last(&self) -> bool {
         matches!(
             self,
-            Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_)
+            Self::RequiresAction(_)
+                | Self::Completed(_)
+                | Self::Failed(_)
+                | Self::Cancelled(_)
         )
     }
 }

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    RequestUsage, ToolCall, ToolVisibility, UnknownMembers, json::replace_nul,
-    large_integers::has_large_integer, sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
+    Action, ActionNeeded, Approver, PrincipalId, RequestUsage, Timestamp, ToolCall, ToolVisibility,
+    UnknownMembers, json::replace_nul, large_integers::has_large_integer, sizes::TOOL_RESULT_BYTES,
+    tool_call::KeptCallData,
 };
 
 /// One entry of a journal. What it contains at its start holds to its end, whatever is configured
@@ -130,12 +131,46 @@ pub struct ToolStep {
     /// What a second call would do.
     #[serde(default)]
     pub repetition: Repetition,
+    /// What it needs before it is made, or in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
     /// The time limit in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The end; `None` while the call runs, and if its process died meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ToolEnd>,
+}
+
+/// What a call needs from a person or a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wait {
+    /// What it needs.
+    pub needs: ActionNeeded,
+    /// Who may approve it; of a call that needs approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<Approver>,
+    /// The time from which it can no longer be answered.
+    pub expires_at: Timestamp,
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// True once an approved call is about to be made.
+    #[serde(default)]
+    pub has_begun: bool,
+}
+
+/// The answer to a call that waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The answer.
+    pub action: Action,
+    /// Who gave it.
+    pub by: PrincipalId,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What a second call of a tool with the same arguments would do.
@@ -192,11 +227,23 @@ impl ToolEnd {
 }
 
 impl ToolStep {
-    /// Returns the end. That of a call without one is unknown: it may have taken effect.
-    pub(crate) fn settled_end(&self) -> Cow<'_, ToolEnd> {
+    /// Returns whether it waits for an answer.
+    pub fn is_waiting(&self) -> bool {
+        let is_unanswered = |wait: &Wait| wait.decision.is_none();
+        self.end.is_none() && self.wait.as_ref().is_some_and(is_unanswered)
+    }
+
+    /// Returns whether it may have been made.
+    fn may_have_begun(&self) -> bool {
+        self.wait.as_ref().is_none_or(|wait| wait.has_begun)
+    }
+
+    /// Returns the end. A call without one may have taken effect, unless it waited or was only approved.
+    pub(crate) fn settled_end(&self, unanswered: Unanswered) -> Cow<'_, ToolEnd> {
         match &self.end {
             Some(end) => Cow::Borrowed(end),
-            None => Cow::Owned(ToolEnd::outcome_unknown()),
+            None if self.may_have_begun() => Cow::Owned(ToolEnd::outcome_unknown()),
+            None => Cow::Owned(unanswered.end()),
         }
     }
 
@@ -212,19 +259,50 @@ impl ToolStep {
         }
     }
 
-    /// Returns the call as clients see it once its turn has ended.
-    fn as_ended(&self, kept: &mut KeptCallData) -> ToolCall {
-        let end = self.settled_end();
+    fn decision(&self) -> Option<&Decision> {
+        self.wait.as_ref()?.decision.as_ref()
+    }
+
+    /// Returns the call as clients see it before it ends.
+    pub fn begun(&self, kept: &mut KeptCallData) -> ToolCall {
+        let decision = self.decision();
         ToolCall {
             id: self.call_id.clone(),
             at: self.at,
             name: self.name.clone(),
             arguments: kept.keep_arguments(self.read_arguments()),
+            status: String::new(),
+            duration_ms: 0,
+            result: None,
+            needs: None,
+            approver: None,
+            expires_at: None,
+            decided_by: decision.map(|decision| decision.by.clone()),
+            decided_at: decision.map(|decision| decision.at),
+            visibility: self.visibility,
+            unknown: UnknownMembers::default(),
+        }
+    }
+
+    /// Returns the call as clients see it; `unanswered` says how a call without an answer is shown.
+    pub fn shown(&self, kept: &mut KeptCallData, unanswered: Unanswered) -> ToolCall {
+        let begun = self.begun(kept);
+        if self.is_waiting() && unanswered == Unanswered::Waiting {
+            let wait = self.wait.as_ref();
+            return ToolCall {
+                status: unanswered.end().status,
+                needs: wait.map(|wait| wait.needs),
+                approver: wait.and_then(|wait| wait.approver),
+                expires_at: wait.map(|wait| wait.expires_at),
+                ..begun
+            };
+        }
+        let end = self.settled_end(unanswered);
+        ToolCall {
             status: end.status.clone(),
             duration_ms: end.duration_ms,
             result: kept.keep_result(&end),
-            visibility: self.visibility,
-            unknown: UnknownMembers::default(),
+            ..begun
         }
     }
 
@@ -235,7 +313,7 @@ impl ToolStep {
 
     /// Returns the result as models read it: one JSON object in which the tool's result is a string.
     pub fn answer(&self) -> String {
-        let end = self.settled_end();
+        let end = self.settled_end(Unanswered::Dismissed);
         let mut answer = json!({"status": end.status});
         let member = if end.status == ToolCall::OK {
             "data"
@@ -280,14 +358,40 @@ pub fn model_steps(journal: &[TurnStep]) -> Vec<Arc<ModelStep>> {
     steps.into_iter().map(Arc::new).collect()
 }
 
-/// Returns the calls of a journal as clients see them, after the turn has ended.
-pub fn tool_calls(journal: &[TurnStep]) -> Vec<ToolCall> {
+/// What has become of calls without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// They still wait.
+    Waiting,
+    /// The user has continued without an answer.
+    Dismissed,
+    /// The turn was cancelled.
+    Cancelled,
+    /// Nobody has answered in time.
+    Expired,
+}
+
+impl Unanswered {
+    /// The end of such a call.
+    pub fn end(self) -> ToolEnd {
+        let (status, result) = match self {
+            Self::Waiting => ("waiting", ""),
+            Self::Dismissed => ("dismissed", "not run: the user continued without answering"),
+            Self::Cancelled => ("cancelled", "not run: the turn was cancelled"),
+            Self::Expired => ("expired", "not run: nobody answered in time"),
+        };
+        ToolEnd::new(status, result.to_owned(), Duration::ZERO)
+    }
+}
+
+/// Returns the calls of a journal as clients see them.
+pub fn tool_calls(journal: &[TurnStep], unanswered: Unanswered) -> Vec<ToolCall> {
     let mut kept = KeptCallData::default();
     let calls = journal.iter().filter_map(|step| match step {
         TurnStep::Tool(call) => Some(call),
         _ => None,
     });
-    calls.map(|call| call.as_ended(&mut kept)).collect()
+    calls.map(|call| call.shown(&mut kept, unanswered)).collect()
 }
 
 /// Returns the requests to models in a journal.
@@ -322,6 +426,7 @@ mod tests {
             at: 3,
             visibility: None,
             repetition: Repetition::Acts,
+            wait: None,
             timeout_ms: Some(15_000),
             end,
         })

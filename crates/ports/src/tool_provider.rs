@@ -164,8 +164,8 @@ pub struct AgentTool {
     pub function: String,
     /// The tool's definition.
     pub definition: Arc<ToolDefinition>,
-    /// The provider of the tool.
-    pub provider: Arc<dyn ToolProvider>,
+    /// The provider of the tool; `None` if the client runs it.
+    pub provider: Option<Arc<dyn ToolProvider>>,
 }
 
 impl AgentTool {
@@ -176,7 +176,10 @@ impl AgentTool {
         context: &ToolContext,
     ) -> Result<String, ToolError> {
         let name = &self.definition.name;
-        self.provider.call(name, arguments, context).await
+        match &self.provider {
+            Some(provider) => provider.call(name, arguments, context).await,
+            None => Err(ToolError::Unavailable("only the client runs this tool".into())),
+        }
     }
 }
 

@@ -28,8 +28,8 @@ mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
-    CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
-    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, Sweep, SweepOutcome, UpdateAgent,
+    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
+    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UpdateAgent,
     UpdateConversation,
 };
 pub use event_page::ShownEvents;

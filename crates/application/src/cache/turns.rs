@@ -7,9 +7,9 @@ use domain::{
 };
 use ports::{ConversationName, RepositoryError};
 use writes::{
-    BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn,
-    ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome, Sweep,
-    TurnEnding,
+    AnswerOutcome, AnswerTurn, BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn,
+    ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome,
+    SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
 };
 
 use super::{CachedCommand, Caches};
@@ -184,7 +184,7 @@ impl CachedCommand for BeginTurn {
                 caches.apply_context(&turn.tenant, turn.conversation, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
-            Ok(BeginOutcome::Busy | BeginOutcome::NodeDead) => {
+            Ok(BeginOutcome::Busy | BeginOutcome::ActionRequired | BeginOutcome::NodeDead) => {
                 caches.drop_context(&turn.tenant, turn.conversation);
             }
             Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {
@@ -240,6 +240,46 @@ impl CachedCommand for FinishTurn {
                 promoted: Some(_),
             }) => caches.apply_context(tenant, id, None, *committed),
             Ok(FinishOutcome::NotOwned) | Err(_) => caches.drop_context(tenant, id),
+        }
+    }
+}
+
+impl CachedCommand for SuspendTurn {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.conversation_id)
+    }
+
+    fn apply(
+        (tenant, id): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        caches.drop_context(&tenant, id);
+        if let Ok(SuspendOutcome::Waits(committed) | SuspendOutcome::Dismissed { committed, .. }) =
+            outcome
+        {
+            caches.applied.announce(&tenant, *committed);
+        }
+    }
+}
+
+impl CachedCommand for AnswerTurn {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.conversation_id)
+    }
+
+    fn apply(
+        (tenant, id): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        caches.drop_context(&tenant, id);
+        if let Ok(AnswerOutcome::Stored { committed, .. }) = outcome {
+            caches.applied.announce(&tenant, *committed);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{Audience, ConversationId, NodeId, ToolCall, Turn, TurnId};
+use domain::{
+    Audience, ConversationId, NodeId, ToolCall, Turn, TurnId, tool_visibility::show_calls,
+};
 use ports::TurnRepository;
 use tokio_util::sync::DropGuard;
 use writes::{CompletedTurn, Reply, TurnMessages};
@@ -26,6 +28,8 @@ pub struct AcceptedTurn {
     audience: Audience,
     /// Stops a turn that is not stored when it is dropped.
     guard: Option<DropGuard>,
+    /// True if the events begin where the turn goes on after an answer.
+    is_continued: bool,
 }
 
 enum Source {
@@ -65,6 +69,7 @@ impl AcceptedTurn {
             audience: turn.attempt.audience(),
             source: Source::Inline(Box::new(turn)),
             guard: None,
+            is_continued: false,
         }
     }
 
@@ -76,6 +81,7 @@ impl AcceptedTurn {
             audience: turn.attempt.audience(),
             source: Source::Started(Box::new(turn)),
             guard: None,
+            is_continued: false,
         }
     }
 
@@ -91,6 +97,14 @@ impl AcceptedTurn {
     #[must_use]
     pub(super) fn shown_to(self, audience: Audience) -> Self {
         Self { audience, ..self }
+    }
+
+    /// Creates a turn that goes on after an answer to one of its tool calls.
+    pub(crate) fn continued(waiter: TurnWaiter, audience: Audience) -> Self {
+        Self {
+            is_continued: true,
+            ..Self::followed(waiter, None, audience, None)
+        }
     }
 
     /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
@@ -112,6 +126,7 @@ impl AcceptedTurn {
             source: Source::Followed(waiter, found.map(Box::new)),
             audience,
             guard,
+            is_continued: false,
         }
     }
 
@@ -153,6 +168,10 @@ impl AcceptedTurn {
             let outcome = waiter.live.progress().outcome.clone();
             match outcome {
                 Some(TurnOutcome::Completed(completed)) => return Ok(completed),
+                Some(TurnOutcome::RequiresAction(mut waiting)) => {
+                    show_calls(&mut waiting.reply.tool_calls, self.audience);
+                    return Ok(waiting);
+                }
                 Some(TurnOutcome::Failed(problem)) => return Err(ChatError::Failed(problem)),
                 Some(TurnOutcome::Cancelled) => return Err(ChatError::Cancelled),
                 None => waiter.changed().await?,
@@ -167,7 +186,11 @@ impl AcceptedTurn {
             Source::Started(turn) => turn.waiter,
             Source::Followed(waiter, _) => waiter,
         };
-        TurnEventStream::new(waiter, self.audience, self.guard)
+        let events = TurnEventStream::new(waiter, self.audience, self.guard);
+        match self.is_continued {
+            true => events.continued(),
+            false => events,
+        }
     }
 }
 

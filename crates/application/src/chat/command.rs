@@ -145,6 +145,9 @@ pub enum ChatError {
     /// A turn is in progress, too many turns are queued, or the conversation keeps changing.
     #[error("the conversation is busy")]
     Busy,
+    /// A tool call waits for an answer, which the message may not dismiss.
+    #[error("a tool call waits for an answer")]
+    ActionRequired,
     /// Too many finished turns wait to be stored, or too many messages of the tenant wait for a
     /// reply.
     #[error("too many finished turns or messages wait")]
@@ -172,6 +175,7 @@ impl IdempotentError for ChatError {
                 | Self::Invalid(_)
                 | Self::MessageSuperseded
                 | Self::Busy
+                | Self::ActionRequired
         )
     }
 }

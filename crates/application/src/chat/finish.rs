@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp};
 use ports::RepositoryError;
-use writes::{Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, TurnEnding};
+use writes::{
+    Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, Reply, SuspendOutcome,
+    SuspendTurn, TurnEnding,
+};
 
 use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
 use crate::{
     engines::OpenCallStatus,
-    live_turns::{TurnOutcome, TurnOwnership},
+    live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
 };
 
 /// The first pause before a finished turn is written again to an unavailable store.
@@ -55,6 +58,71 @@ impl TurnFinisher<'_> {
         let stored = self.store(ending, self.context.ports.clock.now()).await;
         self.finished(stored, |_| TurnOutcome::Failed(problem))
             .await
+    }
+
+    /// Lets the turn wait for an answer to one of its calls. `calls` are all of them.
+    pub(super) async fn suspend(
+        &self,
+        reply: Reply,
+        expires_at: Timestamp,
+        completed: impl Fn(&Reply, Timestamp) -> CompletedChat,
+    ) -> FinishedTurn {
+        if self.context.node.watch_membership().borrow().live.lowest_level < LEVEL {
+            return self.fail(Problem::new(ProblemCode::Upgrading)).await;
+        }
+        self.context.forwarded.send_last_parts(&self.ownership.live);
+        let subject = self.ownership.live.subject();
+        let now = self.context.ports.clock.now();
+        let mut pause = FIRST_PAUSE;
+        let stored = loop {
+            let suspend = SuspendTurn {
+                tenant: subject.tenant.clone(),
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
+                node: self.ownership.node,
+                reply: reply.clone(),
+                expires_at,
+                stamp: Stamp {
+                    time: now,
+                    actor: subject.started_by.clone(),
+                },
+                promote: self.runner.promotes_to().is_some(),
+            };
+            match self.context.ports.writes.write(suspend).await {
+                Err(error) if error.is_retryable() => {
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        turn = %subject.turn_id,
+                        "store unavailable; the turn waits for an answer once it is stored"
+                    );
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+                outcome => break outcome,
+            }
+        };
+        match stored {
+            Ok(SuspendOutcome::Waits(committed)) => {
+                let chat = CompletedChat {
+                    position: Some(committed.last),
+                    ..completed(&reply, now)
+                };
+                FinishedTurn::without_promotion(Some(TurnOutcome::RequiresAction(chat)))
+            }
+            Ok(SuspendOutcome::Dismissed { promoted, .. }) => FinishedTurn {
+                promoted,
+                ..self.read_outcome().await
+            },
+            Ok(SuspendOutcome::NotOwned) => self.read_outcome().await,
+            Err(error) => {
+                tracing::error!(
+                    error = ports::error::one_line(&error),
+                    turn = %subject.turn_id,
+                    "a turn that waits for an answer is rejected by the store"
+                );
+                self.fail(Problem::new(ProblemCode::Internal)).await
+            }
+        }
     }
 
     /// Leaves the turn to another process, or to this one after a restart. While processes of an earlier

@@ -66,7 +66,7 @@ impl ChatService {
             return None;
         }
         let is_repeated = match message.turn_status? {
-            TurnStatus::Queued | TurnStatus::InProgress => true,
+            TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::RequiresAction => true,
             TurnStatus::Completed => {
                 let before = found.previous.as_ref().map_or(0, |previous| previous.seq);
                 let has_superseded = before + 1 < message.seq;

@@ -86,7 +86,8 @@ impl TurnRunner {
         entries: Vec<TurnStep>,
     ) -> Journal<'a> {
         let writes = self.context.ports.writes.of_uncached();
-        Journal::new(writes, ownership, &self.is_draining, entries)
+        let clock = &*self.context.ports.clock;
+        Journal::new(writes, clock, ownership, &self.is_draining, entries)
     }
 
     /// Returns whether this process is shutting down.
@@ -116,16 +117,22 @@ impl TurnRunner {
         });
     }
 
-    /// Runs a turn that was promoted to `node` or is resumed there, then those that are promoted after
-    /// it.
-    pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
+    /// Runs a turn that was promoted to `node` or goes on there, then those that are promoted after it.
+    /// Returns the turn.
+    pub fn run_promoted(
+        self: &Arc<Self>,
+        promoted: PromotedTurn,
+        node: NodeId,
+    ) -> Arc<LiveTurn> {
         // Owned at once, or the reconciler could fail the turn as lost.
         let ownership = self.own_promoted(&promoted, node);
+        let live = Arc::clone(&ownership.live);
         let runner = Arc::clone(self);
         self.context.background.spawn(async move {
             let next = runner.perform_promoted(promoted, ownership).await;
             runner.run_following(next, node).await;
         });
+        live
     }
 
     async fn run_following(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {

@@ -73,6 +73,7 @@ impl TurnStart {
                 Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
             }
             Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
+            Ok(BeginOutcome::ActionRequired) => Err(ChatError::ActionRequired),
             Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
             Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
             Ok(BeginOutcome::NodeDead) => {

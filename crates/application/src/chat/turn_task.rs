@@ -8,8 +8,9 @@ use std::{
 };
 
 use domain::{
-    Agent, ConversationId, HistoryLimits, HistoryMessage, MessageId, ModelStep, PastCalls, Problem,
-    ProblemCode, Role, TurnStarted, TurnStep,
+    Agent, ChatReply, ConversationId, FinishReason, HistoryLimits, HistoryMessage, MessageId,
+    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
+    turn_step::tool_calls,
 };
 use futures::FutureExt;
 use ports::{HistoryQuery, ModelRequest, RepositoryError};
@@ -130,9 +131,13 @@ impl RunningTask<'_> {
         // A turn must end even if its engine panics.
         let result = AssertUnwindSafe(replying).catch_unwind().await;
         let engine_time = engine_start.elapsed();
+        let entries = journal.entries();
         match result {
             Ok(None) if live.is_interrupted() => self.finisher().hand_over().await,
             Ok(None) => self.finisher().read_outcome().await,
+            Ok(Some(Ok(reply))) if reply.finish_reason == FinishReason::RequiresAction => {
+                self.suspend(reply, &entries, engine_time).await
+            }
             Ok(Some(Ok(reply))) => {
                 let steps = journal.model_steps();
                 self.complete(reply, &steps, engine_time).await
@@ -161,6 +166,31 @@ impl RunningTask<'_> {
         }
         let conversations = &self.context.ports.conversations;
         conversations.history(tenant, conversation, &query).await
+    }
+
+    async fn suspend(
+        &self,
+        reply: Reply,
+        journal: &[TurnStep],
+        engine: Duration,
+    ) -> FinishedTurn {
+        let tool_calls = tool_calls(journal, Unanswered::Waiting);
+        let expires_at = tool_calls.iter().filter_map(|call| call.expires_at).min();
+        let expires_at = expires_at.unwrap_or_else(|| self.context.ports.clock.now());
+        let reply = Reply {
+            tool_calls,
+            ..reply
+        };
+        let waiting = |reply: &Reply, now| CompletedChat {
+            reply: ChatReply {
+                tool_calls: reply.tool_calls.clone(),
+                ..reply.chat_reply(&self.task.started, now)
+            },
+            position: None,
+            store: self.task.store_time,
+            engine,
+        };
+        self.finisher().suspend(reply, expires_at, waiting).await
     }
 
     /// Gives the engine what of the history fits its limits.

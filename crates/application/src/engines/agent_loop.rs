@@ -25,7 +25,7 @@ const GROUPING_TIME: Duration = Duration::from_millis(10);
 
 /// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
 /// first of them. The text and the tool calls go to `sink`. A turn with a journal goes on after its last
-/// entry.
+/// entry. It ends with `RequiresAction` if a call waits for an answer.
 pub(super) async fn run_agent_loop(
     candidate: &Candidate,
     permit: AttemptPermit,
@@ -47,7 +47,9 @@ pub(super) async fn run_agent_loop(
         journal,
     };
     let mut permit = Some(permit);
-    agent_loop.finish_open_calls().await?;
+    if agent_loop.finish_open_calls().await? {
+        return Ok(FinishReason::RequiresAction);
+    }
     for round in agent_loop.request.steps.len()..=max_rounds {
         if let Some(journal) = journal.filter(|_| round > 0) {
             journal.hand_over_if_draining().await;
@@ -66,7 +68,9 @@ pub(super) async fn run_agent_loop(
         if !may_call {
             break;
         }
-        agent_loop.call_tools(response).await?;
+        if agent_loop.call_tools(response).await? {
+            return Ok(FinishReason::RequiresAction);
+        }
     }
     Err(unusable("the model exceeded the limit of tool calls"))
 }
@@ -117,10 +121,13 @@ fn take_unrecorded(calls: &mut [ReportedCall]) -> Vec<TurnStep> {
 type Ends<'a> = FuturesUnordered<BoxFuture<'a, (usize, ToolEnd)>>;
 
 impl<S: ReplySink> AgentLoop<'_, S> {
-    /// Makes the tool calls of a response, after they are recorded.
-    async fn call_tools(&mut self, response: Response) -> Result<(), ReplyError> {
+    /// Makes the tool calls of a response, after they are recorded. Returns whether one waits for an
+    /// answer.
+    async fn call_tools(&mut self, response: Response) -> Result<bool, ReplyError> {
         let at = self.sink.with_reply(|reply| reply.text.len());
         let first = self.sink.with_reply(|reply| reply.call_count()) + 1;
+        let time = self.request.agent.config.action_timeout();
+        let expires_at = self.journal.map(|journal| journal.now() + time);
         let mut calls = Vec::new();
         for (number, requested) in (first..).zip(response.calls) {
             let id = format!("{}-{number}", self.request.turn_id);
@@ -130,6 +137,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
                 &self.request,
                 (id, at),
                 may_run,
+                expires_at,
             ));
             self.calls_left = self.calls_left.saturating_sub(1);
         }
@@ -173,23 +181,30 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         requests
     }
 
-    /// Ends the calls that ran when another process died: it makes those again for which that is
-    /// harmless.
-    async fn finish_open_calls(&mut self) -> Result<(), ReplyError> {
+    /// Makes the calls that were approved, and ends those that ran when another process died: it makes
+    /// those again for which that is harmless. Returns whether one waits for an answer.
+    async fn finish_open_calls(&mut self) -> Result<bool, ReplyError> {
         let Some(journal) = self.journal else {
-            return Ok(());
+            return Ok(false);
         };
         self.request.steps = journal.model_steps();
         let is_open = |step: &mut Arc<ModelStep>| step.calls.iter().any(|it| it.end.is_none());
         let Some(last) = self.request.steps.pop_if(is_open) else {
-            return Ok(());
+            return Ok(false);
         };
         let ModelStep { response, calls } = Arc::unwrap_or_clone(last);
         let first = self.sink.with_reply(|reply| reply.call_count()) - calls.len();
-        let mut reported = Vec::new();
+        let (mut reported, mut begun) = (Vec::new(), Vec::new());
         for (index, step) in (first..).zip(calls) {
             let has_ended = step.end.is_some();
-            let call = CheckedCall::again(step, &self.request);
+            let waits = step.wait.is_some();
+            let call = match step.is_waiting() {
+                true => CheckedCall { step, tool: None },
+                false => CheckedCall::again(step, &self.request),
+            };
+            if waits && call.to_make().is_some() {
+                begun.push(TurnStep::Tool(call.step.clone()));
+            }
             if let Some(end) = call.step.end.as_ref().filter(|_| !has_ended) {
                 self.sink.with_reply(|reply| reply.settle_call(index, end));
             }
@@ -200,22 +215,26 @@ impl<S: ReplySink> AgentLoop<'_, S> {
                 is_reported: has_ended,
             });
         }
+        if !begun.is_empty() {
+            journal.change(begun).await;
+        }
         self.finish_calls(reported, response).await
     }
 
     /// Makes the calls concurrently, records their ends, and reports them in the order of the calls.
+    /// Returns whether one waits for an answer.
     async fn finish_calls(
         &mut self,
         mut calls: Vec<ReportedCall>,
         response: ModelResponse,
-    ) -> Result<(), ReplyError> {
+    ) -> Result<bool, ReplyError> {
         let metrics = ToolMetrics::of(&self.request);
         let mut running = self.start(&calls, &metrics);
         let mut ended = Vec::new();
         loop {
             let unrecorded = take_unrecorded(&mut calls);
             if let Some(journal) = self.journal.filter(|_| !unrecorded.is_empty()) {
-                let mut recording = pin!(journal.end(unrecorded));
+                let mut recording = pin!(journal.change(unrecorded));
                 // Other calls go on meanwhile.
                 loop {
                     tokio::select! {
@@ -240,13 +259,16 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             }
         }
         drop(running);
+        if calls.iter().any(|reported| reported.call.step.is_waiting()) {
+            return Ok(true);
+        }
         let calls = calls.into_iter().map(|reported| reported.call.step);
         self.request.steps.push(Arc::new(ModelStep {
             response,
             calls: calls.collect(),
         }));
         self.sink.with_reply(PartialReply::start_section);
-        Ok(())
+        Ok(false)
     }
 
     /// Starts the calls that have not ended. The reply gets each end at once: if the turn is cancelled
@@ -269,6 +291,9 @@ impl<S: ReplySink> AgentLoop<'_, S> {
     /// Reports the ends that the reply lacks, up to the first call that runs.
     fn report_ends(&self, calls: &mut [ReportedCall]) -> Result<(), ReplyError> {
         for reported in calls.iter_mut() {
+            if reported.call.step.is_waiting() {
+                continue;
+            }
             if reported.call.step.end.is_none() {
                 break;
             }

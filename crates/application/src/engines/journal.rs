@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use domain::{ModelStep, NodeId, TurnStep, turn_step::model_steps};
+use domain::{ModelStep, NodeId, Timestamp, TurnStep, turn_step::model_steps};
 use parking_lot::Mutex;
+use ports::Clock;
 use writes::{RecordSteps, Writes};
 
 use crate::live_turns::{LiveTurn, TurnOwnership};
@@ -24,6 +25,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// now: they then never return.
 pub(crate) struct Journal<'a> {
     writes: &'a Writes,
+    clock: &'a dyn Clock,
     live: &'a Arc<LiveTurn>,
     node: NodeId,
     /// True once this process begins to shut down.
@@ -35,12 +37,14 @@ impl<'a> Journal<'a> {
     /// Creates the journal of a turn with the entries that it has already.
     pub(crate) fn new(
         writes: &'a Writes,
+        clock: &'a dyn Clock,
         ownership: &'a TurnOwnership,
         is_draining: &'a AtomicBool,
         entries: Vec<TurnStep>,
     ) -> Self {
         Self {
             writes,
+            clock,
             live: &ownership.live,
             node: ownership.node,
             is_draining,
@@ -82,9 +86,19 @@ impl<'a> Journal<'a> {
         self.write((first..).zip(steps).collect(), Vec::new()).await;
     }
 
-    /// Records that calls have ended.
-    pub(crate) async fn end(&self, steps: Vec<TurnStep>) {
-        let mut ended = Vec::new();
+    /// Returns the entries so far.
+    pub(crate) fn entries(&self) -> Vec<TurnStep> {
+        self.entries.lock().clone()
+    }
+
+    /// Returns the current time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Records that approved calls are about to be made, or that calls have ended.
+    pub(crate) async fn change(&self, steps: Vec<TurnStep>) {
+        let mut changed = Vec::new();
         {
             let mut entries = self.entries.lock();
             for step in steps {
@@ -94,11 +108,11 @@ impl<'a> Journal<'a> {
                 let begun = entries.iter().position(|it| has_call_id(it, &call.call_id));
                 if let Some(number) = begun {
                     entries[number] = step.clone();
-                    ended.push((number, step));
+                    changed.push((number, step));
                 }
             }
         }
-        self.write(Vec::new(), ended).await;
+        self.write(Vec::new(), changed).await;
     }
 
     /// Leaves the rest of the turn to another process, or to this one after a restart, if this one
@@ -111,7 +125,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Writes entries, however long the store is unavailable.
-    async fn write(&self, begun: Vec<(usize, TurnStep)>, ended: Vec<(usize, TurnStep)>) {
+    async fn write(&self, begun: Vec<(usize, TurnStep)>, changed: Vec<(usize, TurnStep)>) {
         let subject = self.live.subject();
         let record = RecordSteps {
             tenant: subject.tenant.clone(),
@@ -119,7 +133,7 @@ impl<'a> Journal<'a> {
             conversation_id: subject.conversation_id,
             node: self.node,
             begun,
-            ended,
+            changed,
         };
         let mut pause = FIRST_PAUSE;
         loop {

@@ -42,6 +42,8 @@ pub struct PartialReply {
     /// The number of times that the turn was resumed by another process, or by this one after a restart.
     /// The text is then another one.
     pub(crate) resumptions: u32,
+    /// The length of the text and the number of tool events when the turn went on.
+    pub(crate) continued_at: (usize, usize),
 }
 
 /// A tool call, as far as it is known.
@@ -248,17 +250,7 @@ impl PartialReply {
     pub(crate) fn begin_call(&mut self, step: &ToolStep) -> Option<usize> {
         let index = self.calls.len();
         self.push_event(index, false, step.name.len()).then(|| {
-            let call = ToolCall {
-                id: step.call_id.clone(),
-                at: step.at,
-                name: step.name.clone(),
-                arguments: self.kept.keep_arguments(step.read_arguments()),
-                status: String::new(),
-                duration_ms: 0,
-                result: None,
-                visibility: step.visibility,
-                unknown: UnknownMembers::default(),
-            };
+            let call = step.begun(&mut self.kept);
             self.calls.push(CallEntry {
                 call,
                 open_since: Some(Instant::now()),
@@ -298,13 +290,14 @@ impl PartialReply {
         }
     }
 
-    /// Returns the reply of a turn that is resumed, as far as its journal has it. The text after the last
-    /// tool calls is written anew.
+    /// Returns the reply of a turn that goes on, as far as its journal has it. The text after the last
+    /// tool calls is written anew. The ends of calls that were answered are new to its readers.
     pub(crate) fn resumed(journal: &[TurnStep]) -> Self {
         let mut reply = Self {
             requests: RequestLog::resumed(requests(journal)),
             ..Self::of_resumption(resumptions(journal))
         };
+        let mut answered = Vec::new();
         for step in journal {
             // What was recorded once fits again.
             match step {
@@ -315,13 +308,20 @@ impl PartialReply {
                 TurnStep::Tool(call) => {
                     if let (Some(index), Some(end)) = (reply.begin_call(call), &call.end) {
                         reply.settle_call(index, end);
-                        let _ = reply.end_call(index);
+                        match call.wait {
+                            Some(_) => answered.push(index),
+                            None => _ = reply.end_call(index),
+                        }
                     }
                 }
                 TurnStep::Resumed(_) | TurnStep::Unknown => {}
             }
         }
         reply.start_section();
+        reply.continued_at = (reply.text.len(), reply.tools.len());
+        for index in answered {
+            let _ = reply.end_call(index);
+        }
         reply
     }
 

@@ -123,6 +123,14 @@ impl LiveTurn {
         self.progress().outcome.is_some()
     }
 
+    /// Returns whether the turn has begun to wait for an answer.
+    pub(crate) fn has_waited(&self) -> bool {
+        matches!(
+            self.progress().outcome,
+            Some(TurnOutcome::RequiresAction(_))
+        )
+    }
+
     /// Returns whether the turn has ended, or another node runs it and its end is in the log.
     pub fn is_over(&self) -> bool {
         let progress = self.progress();

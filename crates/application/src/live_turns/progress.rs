@@ -15,6 +15,8 @@ pub enum TurnOutcome {
     Failed(Problem),
     /// The turn was cancelled, or deleted.
     Cancelled,
+    /// The turn waits for an answer to a tool call. Whoever answers it follows it anew.
+    RequiresAction(CompletedChat),
 }
 
 impl TurnOutcome {
@@ -27,6 +29,14 @@ impl TurnOutcome {
                 turn.error
                     .unwrap_or_else(|| Problem::new(ProblemCode::Internal)),
             ),
+            TurnStatus::RequiresAction => {
+                let calls = turn.tool_calls.clone();
+                let reply = chat_reply_of(turn)?;
+                Self::RequiresAction(CompletedChat::replayed(ChatReply {
+                    tool_calls: calls,
+                    ..reply
+                }))
+            }
             TurnStatus::Completed => match chat_reply_of(turn) {
                 Some(reply) => Self::Completed(CompletedChat::replayed(reply)),
                 None => Self::Failed(Problem::new(ProblemCode::Internal)),
@@ -49,6 +59,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
         degraded: turn.degraded,
         finish_reason: turn.finish_reason.or(reply.finish_reason)?,
         usage: turn.usage,
+        tool_calls: Vec::new(),
         created_at: reply.created_at,
         seq: None,
     })
@@ -109,7 +120,7 @@ impl Progress {
     pub fn text(&self) -> &str {
         let held_at = match &self.outcome {
             Some(TurnOutcome::Completed(_) | TurnOutcome::Failed(_)) => None,
-            Some(TurnOutcome::Cancelled) | None => self.held_at,
+            Some(TurnOutcome::Cancelled | TurnOutcome::RequiresAction(_)) | None => self.held_at,
         };
         let text = &self.reply.text;
         held_at.map_or(text, |at| text.get(..at).unwrap_or_default())

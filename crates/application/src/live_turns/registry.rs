@@ -46,7 +46,9 @@ impl LiveTurns {
     /// Returns the turn, and registers it if necessary.
     pub fn get_or_register(self: &Arc<Self>, subject: TurnSubject) -> Arc<LiveTurn> {
         let mut turns = self.turns.lock();
-        if let Some(known) = turns.get(&subject.turn_id).and_then(|it| it.turn.upgrade()) {
+        let known = turns.get(&subject.turn_id).and_then(|it| it.turn.upgrade());
+        // The streams of a turn that waited have ended. It goes on, or is read again, as another one.
+        if let Some(known) = known.filter(|known| !known.has_waited()) {
             return known;
         }
         let id = subject.turn_id;

@@ -127,6 +127,16 @@ impl ReplyCursor {
         }
     }
 
+    /// Returns the position from which the reply of a turn continues that has waited.
+    pub(crate) const fn continuing(progress: &Progress) -> Self {
+        let (text, tools) = progress.reply.continued_at;
+        Self {
+            text,
+            tools,
+            resumptions: progress.reply.resumptions,
+        }
+    }
+
     /// Moves to the end, and returns the whole text so far.
     pub fn catch_up<'a>(&mut self, progress: &'a Progress) -> &'a str {
         let text = progress.text();

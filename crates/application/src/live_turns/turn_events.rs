@@ -1,6 +1,9 @@
 //! The events of one turn, as its caller receives them.
 
-use domain::{Audience, ChatReply, TurnEvent, TurnFailed, TurnPlace};
+use domain::{
+    Audience, ChatReply, TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction,
+    tool_visibility::show_calls,
+};
 use ports::RepositoryError;
 use tokio_util::sync::DropGuard;
 
@@ -27,6 +30,8 @@ pub struct TurnEventStream {
 struct Delivered {
     queued: bool,
     started: bool,
+    /// True unless the stream begins with `turn.resumed`, which was not returned yet.
+    resumed: bool,
     reply: ReplyCursor,
     ended: bool,
 }
@@ -37,10 +42,28 @@ impl TurnEventStream {
         Self {
             _followed: turn.live.follow_if_remote(),
             turn,
-            delivered: Delivered::default(),
+            delivered: Delivered {
+                resumed: true,
+                ..Delivered::default()
+            },
             audience,
             _guard: guard,
         }
+    }
+
+    /// Returns the events of a turn that goes on: `turn.resumed`, and then only what follows the reply so
+    /// far.
+    pub(crate) fn continued(mut self) -> Self {
+        let progress = self.turn.live.progress();
+        self.delivered = Delivered {
+            queued: true,
+            started: true,
+            resumed: false,
+            reply: ReplyCursor::continuing(&progress),
+            ended: false,
+        };
+        drop(progress);
+        self
     }
 
     /// Returns whether this process runs the turn.
@@ -86,6 +109,9 @@ impl TurnEventStream {
             delivered.started = true;
             return Some(TurnEvent::Started(started));
         }
+        if !std::mem::replace(&mut delivered.resumed, true) {
+            return Some(TurnEvent::Resumed(place));
+        }
         if let Some(piece) = delivered.reply.next(subject, &progress, self.audience) {
             return Some(piece.into());
         }
@@ -103,6 +129,16 @@ impl TurnEventStream {
                 seq: None,
             }),
             TurnOutcome::Cancelled => TurnEvent::Cancelled(place),
+            TurnOutcome::RequiresAction(waiting) => {
+                let mut tool_calls = waiting.reply.tool_calls.clone();
+                show_calls(&mut tool_calls, self.audience);
+                TurnEvent::RequiresAction(TurnRequiresAction {
+                    turn_id: place.turn_id,
+                    conversation_id: place.conversation_id,
+                    tool_calls,
+                    seq: waiting.position,
+                })
+            }
         })
     }
 }

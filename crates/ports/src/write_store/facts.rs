@@ -151,6 +151,8 @@ pub struct ConversationFacts {
     pub last_message_at: Option<Timestamp>,
     /// The turn in progress.
     pub running: Option<TurnId>,
+    /// `true` if the turn in progress waits for an answer to a tool call.
+    pub is_waiting: bool,
     /// The number of queued turns.
     pub waiting: u32,
     /// The queued turn that starts next.
@@ -177,6 +179,7 @@ impl ConversationFacts {
             updated_at: conversation.updated_at,
             last_message_at: conversation.last_message_at,
             running: None,
+            is_waiting: false,
             waiting: 0,
             first_waiting: None,
         }

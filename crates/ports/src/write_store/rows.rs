@@ -20,7 +20,7 @@ pub use self::{
     },
     credential::{Revocation, StateChange},
     message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
-    turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart},
+    turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
     usage::UsageRow,
 };
 
@@ -54,18 +54,23 @@ pub struct Rows {
     pub ends: Vec<TurnEnd>,
     /// Queued turns that start.
     pub starts: Vec<TurnStart>,
+    /// Turns in progress that wait for an answer.
+    pub waits: Vec<TurnWait>,
     /// Turns in progress that are given to another node.
     pub assignments: Vec<TurnAssignment>,
     /// Turns in progress that call tools. One that has made a call that may act keeps that.
     pub calls: Vec<TurnCalls>,
     /// New entries of journals. One that is stored already is not changed.
     pub steps: Vec<StepRow>,
-    /// Entries whose calls have ended, unless their end is stored already.
-    pub step_ends: Vec<StepRow>,
+    /// Entries that have changed: their calls are answered, made or have ended. One whose end is stored
+    /// is not changed.
+    pub changed_steps: Vec<StepRow>,
     /// Requests to models.
     pub usage: Vec<UsageRow>,
     /// New messages.
     pub messages: Vec<MessageRow>,
+    /// Messages of turns that waited, with their new content.
+    pub rewritten: Vec<MessageRow>,
     /// Messages that become superseded.
     pub superseded: Vec<SupersededMessages>,
     /// Stored user messages that another turn answers.

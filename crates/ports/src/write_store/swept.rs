@@ -11,6 +11,8 @@ pub struct SweptConversation {
     pub id: ConversationId,
     /// Its running turn, if that has no live node.
     pub lost: Option<TurnId>,
+    /// Its running turn, if that has waited for an answer for too long.
+    pub unanswered: Option<TurnId>,
     /// The queued turns, in the order of their `turn.queued` events.
     pub waiting: Vec<WaitingTurn>,
 }
@@ -28,7 +30,8 @@ impl SweptConversation {
     /// The turns that may end, and the turn that may start.
     pub fn turns(&self) -> impl Iterator<Item = TurnId> {
         let expired = self.waiting.iter().filter(|waiting| waiting.is_expired);
-        let ended = self.lost.into_iter().chain(expired.map(|turn| turn.id));
+        let ended = self.lost.into_iter().chain(self.unanswered);
+        let ended = ended.chain(expired.map(|turn| turn.id));
         ended.chain(self.next())
     }
 
@@ -39,28 +42,28 @@ impl SweptConversation {
     }
 }
 
-/// Groups turns by conversation: first the conversations of lost turns, then those of queued
-/// turns. `waiting` is in the order of the queues.
+/// Groups turns by conversation: first the conversations of lost and of unanswered turns, then those of
+/// queued turns. `waiting` is in the order of the queues.
 pub fn swept_conversations(
     lost: impl IntoIterator<Item = (ConversationId, TurnId)>,
+    unanswered: impl IntoIterator<Item = (ConversationId, TurnId)>,
     waiting: impl IntoIterator<Item = (ConversationId, WaitingTurn)>,
 ) -> Vec<SweptConversation> {
-    let of_lost = |(id, turn)| SweptConversation {
+    let swept = |id, lost, unanswered| SweptConversation {
         id,
-        lost: Some(turn),
+        lost,
+        unanswered,
         waiting: Vec::new(),
     };
-    let mut conversations: Vec<_> = lost.into_iter().map(of_lost).collect();
+    let lost = lost.into_iter().map(|(id, turn)| swept(id, Some(turn), None));
+    let unanswered = unanswered.into_iter().map(|(id, turn)| swept(id, None, Some(turn)));
+    let mut conversations: Vec<_> = lost.chain(unanswered).collect();
     let indexes = conversations.iter().zip(0..);
     let mut indexes: HashMap<_, _> = indexes.map(|(found, index)| (found.id, index)).collect();
     for (id, turn) in waiting {
         let index = *indexes.entry(id).or_insert(conversations.len());
         if index == conversations.len() {
-            conversations.push(SweptConversation {
-                id,
-                lost: None,
-                waiting: Vec::new(),
-            });
+            conversations.push(swept(id, None, None));
         }
         conversations[index].waiting.push(turn);
     }

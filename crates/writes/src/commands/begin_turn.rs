@@ -65,6 +65,9 @@ impl Command for BeginTurn {
                 Ok(Planned::Applied(start(planner, self, &state)))
             }
             Admission::Queue => Ok(Planned::Applied(queue(planner, self, &state))),
+            Admission::Busy if state.is_waiting() => {
+                Ok(Planned::Rejected(BeginOutcome::ActionRequired))
+            }
             Admission::Busy => Ok(Planned::Rejected(BeginOutcome::Busy)),
         }
     }
@@ -76,6 +79,9 @@ fn start(
     state: &ConversationState<'_>,
 ) -> BeginOutcome {
     let first = planner.head(&begin.tenant).plus(1);
+    if state.dismisses(begin) {
+        planner.dismiss(begin, state);
+    }
     let messages = state.messages(planner.facts, begin);
     let mut row = planner.start_turn(begin, state, &messages);
     row.node = Some(begin.node);

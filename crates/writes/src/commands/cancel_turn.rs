@@ -1,12 +1,14 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{
-    ConversationId, EventType, NodeId, RequestUsage, Stamp, TenantId, TurnId, TurnStatus,
+    ConversationId, EventType, FinishReason, NodeId, RequestUsage, Stamp, TenantId, TurnId,
+    TurnStatus, Unanswered,
     turn_step::{requests, tool_calls},
 };
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
+    dismissal::stored_reply,
     ending::{self, Ended, Ending},
     in_doubt,
 };
@@ -87,8 +89,11 @@ impl Command for CancelTurn {
             (partial.tool_calls.clone(), partial.requests.clone())
         } else {
             let journal = facts.journal(&self.tenant, self.turn_id);
-            (tool_calls(journal), requests(journal))
+            let calls = tool_calls(journal, Unanswered::Cancelled);
+            (calls, requests(journal))
         };
+        let stored = stored_reply(row, FinishReason::Cancelled, Vec::new());
+        let partial = partial.or(stored.as_ref());
         let end = Ending {
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),

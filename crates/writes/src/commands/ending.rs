@@ -7,7 +7,7 @@ use domain::{
 use ports::{
     Facts, FactsQuery,
     write_store::{
-        ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow, UsageRow,
+        ConversationAdvance, ConversationFacts, MessageRow, ReleasedKey, TurnEnd, TurnRow, UsageRow,
     },
 };
 
@@ -83,7 +83,7 @@ impl Planner<'_> {
         node: Option<NodeId>,
         stamp: &Stamp,
     ) -> Ended {
-        let was_running = row.turn.status == TurnStatus::InProgress;
+        let was_running = row.has_begun();
         let reply = end.reply.filter(|_| was_running);
         let ids = turn_ids(&row.turn, conversation);
         let first = self.log_turn(&row.tenant, stamp, event_of(end.status), ids);
@@ -91,19 +91,12 @@ impl Planner<'_> {
         // A node with another clock may have started the turn.
         let finished_at = stamp.time.max(row.turn.latest_time());
         let mut after = unchanged(key, conversation);
-        if let Some(reply) = reply {
-            after.last_message_seq += 1;
-            after.updated_at = finished_at;
-            after.last_message_at = Some(finished_at);
-            after.excerpt = Some(excerpt(&reply.content));
-            let message = reply.message(&row.turn, after.last_message_seq, finished_at);
-            self.push_message(&row.tenant, message);
-        }
+        let reply_seq = reply.map(|reply| self.write_reply(row, reply, &mut after, finished_at));
         self.rows.ends.push(TurnEnd {
             tenant: row.tenant.clone(),
             id: row.turn.id,
             status: end.status,
-            reply_seq: reply.map(|_| after.last_message_seq),
+            reply_seq: reply_seq.or(row.reply_seq),
             degraded: reply.is_some_and(|reply| reply.degraded),
             tool_calls: if was_running {
                 end.tool_calls.to_vec()
@@ -156,6 +149,30 @@ impl Planner<'_> {
         self.rows.usage.extend(rows);
     }
 
+    /// Writes the agent's message, or its new content if the turn has waited. Returns its position.
+    pub(super) fn write_reply(
+        &mut self,
+        row: &TurnRow,
+        reply: &Reply,
+        after: &mut ConversationAdvance,
+        at: Timestamp,
+    ) -> i64 {
+        after.updated_at = at;
+        after.last_message_at = Some(at);
+        after.excerpt = Some(excerpt(&reply.content));
+        if let Some(seq) = row.reply_seq {
+            self.rows.rewritten.push(MessageRow {
+                tenant: row.tenant.clone(),
+                message: reply.message(&row.turn, seq, at),
+            });
+            return seq;
+        }
+        after.last_message_seq += 1;
+        let message = reply.message(&row.turn, after.last_message_seq, at);
+        self.push_message(&row.tenant, message);
+        after.last_message_seq
+    }
+
     /// Releases a turn's idempotency key for another turn in the same conversation.
     fn release_key(&mut self, row: &TurnRow) {
         self.rows
@@ -184,8 +201,11 @@ const fn event_of(status: TurnStatus) -> EventType {
     match status {
         TurnStatus::Completed => EventType::TurnCompleted,
         TurnStatus::Cancelled => EventType::TurnCancelled,
-        // No turn ends with the last two.
-        TurnStatus::Failed | TurnStatus::Queued | TurnStatus::InProgress => EventType::TurnFailed,
+        // No turn ends with the last three.
+        TurnStatus::Failed
+        | TurnStatus::Queued
+        | TurnStatus::InProgress
+        | TurnStatus::RequiresAction => EventType::TurnFailed,
     }
 }
 

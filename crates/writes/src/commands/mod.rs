@@ -1,5 +1,6 @@
 //! The commands, one per file, and what several of them share.
 
+mod answer_turn;
 mod begin_turn;
 mod cancel_turn;
 mod completed_turn;
@@ -8,6 +9,7 @@ mod create_conversation;
 mod create_credential;
 mod delete_agent;
 mod delete_conversation;
+mod dismissal;
 mod ending;
 mod fail_queued_turn;
 mod finish_turn;
@@ -19,6 +21,7 @@ mod promotion;
 mod record_steps;
 mod resumption;
 mod revoke_credential;
+mod suspend_turn;
 mod sweep;
 mod turn_admission;
 mod update_agent;
@@ -27,6 +30,7 @@ mod update_conversation;
 use ports::RepositoryError;
 
 pub use self::{
+    answer_turn::{AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer},
     cancel_turn::CancelTurn,
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
@@ -37,6 +41,7 @@ pub use self::{
     hand_over_turn::HandOverTurn,
     record_steps::RecordSteps,
     revoke_credential::RevokeCredential,
+    suspend_turn::{SuspendOutcome, SuspendTurn},
     sweep::{Sweep, SweepOutcome},
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,

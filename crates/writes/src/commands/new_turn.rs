@@ -62,12 +62,19 @@ pub(super) fn needs(begin: &BeginTurn, query: &mut FactsQuery) {
     query.new_names.extend(name);
 }
 
-/// Adds the agent, if it is not that of the existing conversation, whose version is known with it; and
-/// the failed turn that has released the key.
+/// Adds the agent, if it is not that of the existing conversation, whose version is known with it; the
+/// turn that waits for an answer, which the new one dismisses; and the failed turn that has released the
+/// key.
 pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuery) {
     let is_in_existing = matches!(begin.target, ConversationTarget::Existing { .. });
     if is_in_existing && begin.stored_agent_version(facts).is_none() {
         query.agents.insert(agent(begin));
+    }
+    let found = facts.conversation(&begin.tenant, begin.target.id());
+    let waiting = found.filter(|found| found.is_waiting);
+    if let Some(waiting) = waiting.and_then(|found| found.running) {
+        query.turns.insert((begin.tenant.clone(), waiting));
+        query.journals.insert((begin.tenant.clone(), waiting));
     }
     let record = key(begin).and_then(|key| facts.idempotency.get(&key));
     if let Some(failed) = record.and_then(|record| record.released_by) {

@@ -23,8 +23,8 @@ pub struct RecordSteps {
     pub node: NodeId,
     /// New entries, with their numbers.
     pub begun: Vec<(usize, TurnStep)>,
-    /// Entries that were recorded before, and have ended since.
-    pub ended: Vec<(usize, TurnStep)>,
+    /// Entries that were recorded before, and have changed since.
+    pub changed: Vec<(usize, TurnStep)>,
 }
 
 impl RecordSteps {
@@ -77,7 +77,7 @@ impl Command for RecordSteps {
         }
         planner.rows.calls.extend(self.calls());
         planner.rows.steps.extend(self.rows(&self.begun));
-        planner.rows.step_ends.extend(self.rows(&self.ended));
+        planner.rows.changed_steps.extend(self.rows(&self.changed));
         Ok(Planned::Applied(true))
     }
 }

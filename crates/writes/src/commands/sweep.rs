@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use domain::{
-    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId,
+    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, Unanswered,
     turn_step::{requests, tool_calls},
 };
 use ports::{
@@ -78,8 +78,8 @@ impl Command for Sweep {
             query.conversations.insert((tenant(), conversation.id));
             let turns = conversation.turns().map(|turn| (tenant(), turn));
             query.turns.extend(turns);
-            let lost = conversation.lost.map(|turn| (tenant(), turn));
-            query.journals.extend(lost);
+            let running = conversation.lost.or(conversation.unanswered);
+            query.journals.extend(running.map(|turn| (tenant(), turn)));
         }
     }
 
@@ -134,6 +134,10 @@ impl SweepPass<'_, '_> {
         if let Some(lost) = swept.lost {
             is_free = self.resume_or_fail(lost, found);
         }
+        if let Some(unanswered) = swept.unanswered {
+            self.fail(unanswered, found, ProblemCode::ActionExpired);
+            is_free = self.failed.contains(&unanswered);
+        }
         for waiting in swept.waiting.iter().filter(|waiting| waiting.is_expired) {
             self.fail(waiting.id, found, ProblemCode::EngineTimeout);
         }
@@ -170,7 +174,7 @@ impl SweepPass<'_, '_> {
         }
         let problem = Problem::new(code);
         let journal = facts.journal(&self.sweep.tenant, id);
-        let (calls, requests) = (tool_calls(journal), requests(journal));
+        let (calls, requests) = (tool_calls(journal, Unanswered::Expired), requests(journal));
         let by_caller = Stamp {
             time: self.sweep.now,
             actor: row.principal.clone(),

@@ -63,11 +63,22 @@ impl<'a> ConversationState<'a> {
                 queued: 0,
             },
             Self::Existing(found) => Occupancy {
-                running: found.running.is_some(),
+                running: found.running.is_some() && !self.dismisses(begin),
                 queued: found.waiting,
             },
         };
         admit(occupancy, on_busy)
+    }
+
+    /// Returns whether the turn takes the place of one that waits for an answer.
+    pub(super) fn dismisses(&self, begin: &BeginTurn) -> bool {
+        let is_accepted = begin.supersession.is_some() || begin.on_busy == OnBusy::Queue;
+        self.is_waiting() && is_accepted
+    }
+
+    /// Returns whether a turn waits for an answer to a tool call.
+    pub(super) const fn is_waiting(&self) -> bool {
+        matches!(self, Self::Existing(found) if found.is_waiting)
     }
 
     /// Returns whether a turn is queued or in progress.

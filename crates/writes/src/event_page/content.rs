@@ -118,6 +118,10 @@ fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
     let (turn, message): (Turn, Option<Message>) = match kind {
         EventType::TurnQueued => (turn.as_queued(), None),
         EventType::TurnStarted => (turn.as_started(), row.user_message()),
+        EventType::TurnRequiresAction => {
+            let message = turn.reply.clone();
+            (turn.as_waiting(), message)
+        }
         EventType::TurnResumed => (turn.as_started(), None),
         EventType::TurnCompleted => ended_turn(turn, TurnStatus::Completed),
         EventType::TurnCancelled => ended_turn(turn, TurnStatus::Cancelled),

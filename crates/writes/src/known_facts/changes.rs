@@ -1,6 +1,6 @@
 //! Changing the known facts as a committed transaction has changed the stored ones.
 
-use domain::{ConversationId, TenantId, TurnStatus};
+use domain::{ConversationId, TenantId, TurnId, TurnStatus};
 use ports::write_store::{
     ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, TurnEnd, TurnRow,
     TurnStart,
@@ -50,7 +50,7 @@ impl KnownFacts {
         let id = row.turn.id;
         self.change((&row.tenant, row.turn.conversation_id), |facts| {
             match row.turn.status {
-                TurnStatus::InProgress => facts.running = Some(id),
+                TurnStatus::InProgress | TurnStatus::RequiresAction => facts.running = Some(id),
                 TurnStatus::Queued => {
                     facts.waiting += 1;
                     facts.first_waiting.get_or_insert(id);
@@ -61,12 +61,24 @@ impl KnownFacts {
         });
     }
 
+    /// Drops a turn that was given away or waits, and its conversation.
+    pub(super) fn forget_turn(&mut self, tenant: &TenantId, id: TurnId) {
+        match self.turns.remove(&(tenant.clone(), id)) {
+            Some((_, known)) => {
+                let conversation = known.value.turn.conversation_id;
+                self.conversations.remove(&(tenant.clone(), conversation));
+            }
+            None => self.forget(tenant),
+        }
+    }
+
     pub(super) fn end_turn(&mut self, row: &TurnEnd) {
         let Some((_, ended)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
             return self.forget(&row.tenant);
         };
         let conversation = ended.value.turn.conversation_id;
         self.change((&row.tenant, conversation), |facts| {
+            facts.is_waiting = false;
             // The next of several queued turns is not known.
             facts.running.take() == Some(row.id)
         });

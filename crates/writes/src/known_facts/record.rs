@@ -51,12 +51,14 @@ impl KnownFacts {
             turns,
             ends,
             starts,
+            waits,
             assignments,
             calls: _,
             steps: _,
-            step_ends: _,
+            changed_steps: _,
             usage: _,
             messages: _,
+            rewritten: _,
             superseded: _,
             answered: _,
             copies: _,
@@ -80,8 +82,11 @@ impl KnownFacts {
             self.update_conversation(row);
         }
         self.record_turns(turns, ends, starts);
+        for row in waits {
+            self.forget_turn(&row.tenant, row.id);
+        }
         for row in assignments {
-            self.turns.remove(&(row.tenant.clone(), row.id));
+            self.forget_turn(&row.tenant, row.id);
         }
         for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));

@@ -238,6 +238,8 @@ pub enum BeginOutcome {
     /// Nothing was written: a turn is running or queued and `on_busy` is `Reject`, or the queue is
     /// full.
     Busy,
+    /// Nothing was written: a turn waits for an answer to a tool call, and `on_busy` is `Reject`.
+    ActionRequired,
     /// Nothing was written: the agent does not exist.
     AgentNotFound,
     /// Nothing was written: the agent has no such conversation.

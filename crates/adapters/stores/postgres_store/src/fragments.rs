@@ -14,7 +14,8 @@ pub(crate) use visible;
 /// The open turns of conversation `c`, for `conversation_columns!`.
 macro_rules! open_turns {
     () => {
-        "(select json_agg(json_build_object('id', o.id, 'status', o.status, \
+        "(select json_agg(json_build_object('id', o.id, 'status', \
+         case when o.action_expires_at is null then o.status else 'requires_action' end, \
          'at', (extract(epoch from o.created_at) * 1000)::bigint) order by o.queued_seq nulls first) \
          from turns o where o.tenant_id = c.tenant_id and o.agent_id = c.agent_id \
          and o.conversation_id = c.id and o.status in ('queued', 'in_progress'))"

@@ -86,11 +86,13 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::insert(batch, &rows.turns);
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);
+    turns::wait(batch, &rows.waits);
     turns::assign(batch, &rows.assignments);
     turns::set_calls(batch, &rows.calls);
-    turns::end_steps(batch, &rows.step_ends);
+    turns::change_steps(batch, &rows.changed_steps);
     usage::insert(batch, &rows.usage);
     messages::insert(batch, &rows.messages);
+    messages::rewrite(batch, &rows.rewritten);
     messages::supersede(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);
     messages::copy(batch, &rows.copies);

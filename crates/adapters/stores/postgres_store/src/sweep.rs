@@ -67,9 +67,18 @@ relational::statements! {
         " order by r.id limit $2) r \
          union all \
          select r.conversation_id, r.id, r.agent_id from turns r \
-         where r.tenant_id = $1 and r.status = 'in_progress' and r.node_id is null and ",
+         where r.tenant_id = $1 and r.status = 'in_progress' and r.node_id is null \
+             and r.action_expires_at is null and ",
         level_permits!("r"),
         " order by 2 limit $2"
+    );
+
+    const UNANSWERED_TURNS: &str = concat!(
+        "select r.conversation_id, r.id, r.agent_id from turns r \
+         where r.action_expires_at <= clock_timestamp() and r.tenant_id = $1 \
+             and r.status = 'in_progress' and ",
+        level_permits!("r"),
+        " order by r.action_expires_at limit $2"
     );
 
     /// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
@@ -123,7 +132,10 @@ impl SweepSql for PostgresStore {
         ") r \
          union \
          select r.tenant_id from turns r \
-         where r.status = 'in_progress' and r.node_id is null and ",
+         where r.status = 'in_progress' and r.node_id is null and r.action_expires_at is null and ",
+        level_permits!("r"),
+        " union \
+         select r.tenant_id from turns r where r.action_expires_at <= clock_timestamp() and ",
         level_permits!("r"),
         " union \
          select q.tenant_id from turns q where q.status = 'queued' and (",
@@ -160,6 +172,12 @@ pub(crate) async fn swept(
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
+    let unanswered: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(UNANSWERED_TURNS)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
     let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
         .bind(max_wait)
         .bind(tenant)
@@ -167,10 +185,9 @@ pub(crate) async fn swept(
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let of_lost = lost
-        .iter()
-        .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
-    let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
+    let begun = lost.iter().chain(&unanswered);
+    let of_begun = begun.map(|(conversation_id, _, agent)| (*conversation_id, *agent));
+    let conversation_ids: HashSet<_> = of_begun.chain(due).collect();
     let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
     let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
         .bind(max_wait)
@@ -180,9 +197,9 @@ pub(crate) async fn swept(
         .fetch_all(connection)
         .await
         .map_err(in_table("turns"))?;
-    let lost = lost.into_iter().map(|(conversation_id, turn, _)| {
-        (ConversationId::new(conversation_id), TurnId::new(turn))
-    });
+    let address = |(conversation, turn, _)| (ConversationId::new(conversation), TurnId::new(turn));
+    let lost = lost.into_iter().map(address);
+    let unanswered = unanswered.into_iter().map(address);
     let waiting = waiting
         .into_iter()
         .map(|(conversation_id, turn, is_expired)| {
@@ -192,5 +209,5 @@ pub(crate) async fn swept(
                 WaitingTurn { id, is_expired },
             )
         });
-    Ok(swept_conversations(lost, waiting))
+    Ok(swept_conversations(lost, unanswered, waiting))
 }

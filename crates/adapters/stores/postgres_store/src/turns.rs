@@ -1,6 +1,6 @@
 //! The statements on turns.
 
-use relational::{page_budget, reply_columns, repositories::TurnSql, turn_columns};
+use relational::{page_budget, reply_columns, repositories::TurnSql, turn_columns, turn_status};
 
 use crate::{
     PostgresStore,
@@ -38,7 +38,7 @@ macro_rules! open {
 
 /// A page of turns joined to the tenant's head and to their conversation, if it exists.
 macro_rules! list {
-    ($filter:literal, $after:literal, $order:literal) => {
+    ($filter:expr, $after:literal, $order:literal) => {
         concat!(
             "select t.head_seq, c.id is not null as is_found, r.total, ",
             turn_columns!(),
@@ -105,8 +105,8 @@ impl TurnSql for PostgresStore {
         "desc"
     );
 
-    const LIST_OF_STATUS_ASCENDING: &'static str = list!("and r.status = $5", ">", "asc");
-    const LIST_OF_STATUS_DESCENDING: &'static str = list!("and r.status = $5", "<", "desc");
+    const LIST_OF_STATUS_ASCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = $5"), ">", "asc");
+    const LIST_OF_STATUS_DESCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = $5"), "<", "desc");
 
     /// The running turn, or else the first queued one, or else the newest.
     const FIND_CURRENT: &'static str = concat!(

@@ -84,15 +84,17 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.turns, turns::insert)?;
     changes.try_each(&rows.ends, turns::end)?;
     changes.each(&rows.starts, turns::start);
+    changes.try_each(&rows.waits, turns::wait)?;
     changes.each(&rows.assignments, turns::assign);
     changes.each(&rows.calls, turns::set_calls);
     changes.each(&rows.steps, turns::insert_step);
-    changes.each(&rows.step_ends, turns::end_step);
+    changes.each(&rows.changed_steps, turns::change_step);
     changes.each(&rows.usage, usage::insert);
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.answered, messages::set_turn);
     changes.each(&rows.messages, messages::insert);
+    changes.each(&rows.rewritten, messages::rewrite);
     changes.each(&rows.events, log::insert_event);
     changes.each(&rows.released, log::release_key);
     changes.each(&rows.idempotency, log::write_record);

@@ -66,9 +66,19 @@ relational::statements! {
         level_permits!("r"),
         " union all \
          select r.conversation_id, r.id from turns r indexed by turns_unowned \
-         where r.tenant_id = ?1 and r.status = 'in_progress' and r.node_id is null and ",
+         where r.tenant_id = ?1 and r.status = 'in_progress' and r.node_id is null \
+             and r.action_expires_at is null and ",
         level_permits!("r"),
         " order by 2 limit ?2"
+    );
+
+    const UNANSWERED_TURNS: &str = concat!(
+        "select r.conversation_id, r.id from turns r indexed by turns_by_action_expiry \
+         where r.action_expires_at <= ",
+        now!(),
+        " and r.tenant_id = ?1 and r.status = 'in_progress' and ",
+        level_permits!("r"),
+        " order by r.action_expires_at limit ?2"
     );
 
     /// Expired turns are the oldest ones, so they come first.
@@ -111,7 +121,13 @@ impl SweepSql for SqliteStore {
         level_permits!("r"),
         " union \
          select r.tenant_id from turns r indexed by turns_unowned \
-         where r.status = 'in_progress' and r.node_id is null and ",
+         where r.status = 'in_progress' and r.node_id is null and r.action_expires_at is null and ",
+        level_permits!("r"),
+        " union \
+         select r.tenant_id from turns r indexed by turns_by_action_expiry \
+         where r.action_expires_at <= ",
+        now!(),
+        " and ",
         level_permits!("r"),
         " union \
          select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
@@ -147,6 +163,12 @@ pub(crate) async fn swept(
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
+    let unanswered: Vec<(Uuid, Uuid)> = sqlx::query_as(UNANSWERED_TURNS)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
     let due: Vec<Uuid> = sqlx::query_scalar(DUE_CONVERSATIONS)
         .bind(max_wait)
         .bind(tenant)
@@ -154,8 +176,9 @@ pub(crate) async fn swept(
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let of_lost = lost.iter().map(|(conversation_id, _)| *conversation_id);
-    let conversation_ids: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
+    let begun = lost.iter().chain(&unanswered);
+    let of_begun = begun.map(|(conversation_id, _)| *conversation_id);
+    let conversation_ids: HashSet<_> = of_begun.chain(due).map(Uuid::simple).collect();
     let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
         .bind(max_wait)
         .bind(tenant)
@@ -163,9 +186,9 @@ pub(crate) async fn swept(
         .fetch_all(connection)
         .await
         .map_err(in_table("turns"))?;
-    let lost = lost
-        .into_iter()
-        .map(|(conversation_id, turn)| (ConversationId::new(conversation_id), TurnId::new(turn)));
+    let address = |(conversation, turn)| (ConversationId::new(conversation), TurnId::new(turn));
+    let lost = lost.into_iter().map(address);
+    let unanswered = unanswered.into_iter().map(address);
     let waiting = waiting
         .into_iter()
         .map(|(conversation_id, turn, is_expired)| {
@@ -175,5 +198,5 @@ pub(crate) async fn swept(
                 WaitingTurn { id, is_expired },
             )
         });
-    Ok(swept_conversations(lost, waiting))
+    Ok(swept_conversations(lost, unanswered, waiting))
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::{
-    AgentConfig, Repetition, ToolCall, ToolEnd, ToolEntry, ToolStep,
-    large_integers::has_large_integer, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper,
+    ActionNeeded, AgentConfig, Approver, Repetition, Timestamp, ToolCall, ToolEnd, ToolEntry,
+    ToolStep, ToolVisibility, Wait, large_integers::has_large_integer, sizes::ARGUMENT_LEVELS,
+    tool_call::is_nested_deeper,
 };
 use ports::{AgentTool, ModelRequest, RequestedCall, ToolContext, ToolError};
 use serde_json::{Map, Value};
@@ -32,6 +33,14 @@ impl Failure {
     fn unavailable() -> Self {
         Self::new("unavailable", "the tool is unavailable")
     }
+
+    fn unrecorded() -> Self {
+        Self::new("unavailable", "not available in an unrecorded chat")
+    }
+
+    fn end(self) -> ToolEnd {
+        ToolEnd::new(self.status, self.reason, Duration::ZERO)
+    }
 }
 
 /// A tool call after its check.
@@ -44,12 +53,14 @@ pub(super) struct CheckedCall {
 
 impl CheckedCall {
     /// Checks a call, which gets this id. `may_run` is `false` if the turn has no call left. `at` is the
-    /// length of the reply's text before it.
+    /// length of the reply's text before it. A call that must wait can be answered until `expires_at`;
+    /// `None` if the turn is not stored.
     pub(super) fn new(
         requested: RequestedCall,
         request: &ModelRequest,
         (call_id, at): (String, usize),
         may_run: bool,
+        expires_at: Option<Timestamp>,
     ) -> Self {
         let failure = if let Some(arguments) = requested.arguments.as_deref() {
             check_arguments(arguments).err()
@@ -71,11 +82,22 @@ impl CheckedCall {
         let name = offered.map(|tool| tool.definition.name.as_str());
         let name = name.or(unavailable);
         let config = &request.agent.config;
+        let may_wait = offered.filter(|_| failure.is_none());
+        let needs = may_wait.and_then(|tool| needs(tool, config));
+        let (wait, failure) = match (needs, expires_at) {
+            (Some(needs), Some(expires_at)) => (Some(wait(needs, expires_at)), failure),
+            (Some(_), None) => (None, Some(Failure::unrecorded())),
+            (None, _) => (None, failure),
+        };
         Self {
             step: ToolStep {
                 call_id,
                 visibility: match name {
-                    Some(name) => config.tool_entry(name).and_then(|entry| entry.visibility),
+                    Some(name) => {
+                        let entry = config.tool_entry(name);
+                        let configured = entry.and_then(|entry| entry.visibility);
+                        configured.or(wait.as_ref().map(|_| ToolVisibility::Full))
+                    }
                     None => config.visibility_of_unknown_tools(),
                 },
                 name: name.map_or_else(|| printable_name(&requested.function), str::to_owned),
@@ -90,6 +112,7 @@ impl CheckedCall {
                     // It is not made.
                     None => Repetition::Harmless,
                 },
+                wait,
                 timeout_ms: offered.map(|tool| milliseconds(time_limit(tool, config))),
                 end: failure
                     .as_ref()
@@ -99,28 +122,30 @@ impl CheckedCall {
         }
     }
 
-    /// Prepares to make a call again whose process has died. It ends with an unknown outcome unless that
-    /// is harmless. A call that has ended keeps its end.
+    /// Prepares to make a call of a turn that goes on: one that was approved, or one whose process has
+    /// died, if that is harmless. Otherwise it ends with an unknown outcome. A call that has ended keeps
+    /// its end.
     pub(super) fn again(mut step: ToolStep, request: &ModelRequest) -> Self {
-        if step.end.is_some() {
-            return Self { step, tool: None };
+        let mut tools = request.tools.iter();
+        let tool = tools.find(|it| it.definition.name == step.name);
+        let is_approved = step.wait.as_ref().is_some_and(|wait| !wait.has_begun);
+        let may_run = is_approved || step.repetition != Repetition::Acts;
+        if step.end.is_none() {
+            match &mut step.wait {
+                Some(wait) if tool.is_some() && may_run => wait.has_begun = true,
+                None if tool.is_some() && may_run => {}
+                _ if is_approved => step.end = Some(Failure::unavailable().end()),
+                _ => step.end = Some(ToolEnd::outcome_unknown()),
+            }
         }
-        let tool = request
-            .tools
-            .iter()
-            .find(|it| it.definition.name == step.name);
-        let tool = tool
-            .filter(|_| step.repetition != Repetition::Acts)
-            .cloned();
-        if tool.is_none() {
-            step.end = Some(ToolEnd::outcome_unknown());
-        }
+        let tool = tool.filter(|_| step.end.is_none()).cloned();
         Self { step, tool }
     }
 
     /// Returns what is necessary to make the call; `None` if it has ended.
     pub(super) fn to_make(&self) -> Option<(ToolStep, AgentTool)> {
-        let tool = self.tool.as_ref().filter(|_| self.step.end.is_none())?;
+        let may_run = self.step.end.is_none() && !self.step.is_waiting();
+        let tool = self.tool.as_ref().filter(|_| may_run)?;
         Some((self.step.clone(), tool.clone()))
     }
 }
@@ -150,6 +175,28 @@ pub(super) async fn make_call(step: &ToolStep, tool: &AgentTool, context: &ToolC
     ToolEnd::new(status, text, began.elapsed())
 }
 
+/// Returns what a call needs before it is made, or in its place.
+fn needs(tool: &AgentTool, config: &AgentConfig) -> Option<ActionNeeded> {
+    if tool.provider.is_none() {
+        return Some(ActionNeeded::Output);
+    }
+    let hints = tool.definition.hints;
+    let is_destructive = hints.read_only != Some(true) && hints.destructive != Some(false);
+    let entry = config.tool_entry(&tool.definition.name)?;
+    let is_required = entry.requires_approval(is_destructive);
+    is_required.then_some(ActionNeeded::Approval)
+}
+
+fn wait(needs: ActionNeeded, expires_at: Timestamp) -> Wait {
+    Wait {
+        needs,
+        approver: (needs == ActionNeeded::Approval).then_some(Approver::User),
+        expires_at,
+        decision: None,
+        has_begun: false,
+    }
+}
+
 /// Returns what a second call of a tool would do.
 fn repetition(tool: &AgentTool) -> Repetition {
     let hints = tool.definition.hints;
@@ -167,7 +214,7 @@ fn time_limit(tool: &AgentTool, config: &AgentConfig) -> Duration {
     let of_agent = config
         .tool_entry(&tool.definition.name)
         .and_then(ToolEntry::timeout);
-    let time = of_agent.or_else(|| tool.provider.call_timeout());
+    let time = of_agent.or_else(|| tool.provider.as_ref()?.call_timeout());
     time.unwrap_or(MAX_CALL_TIME)
 }
 

@@ -210,6 +210,7 @@ impl From<ChatError> for ApiError {
             ChatError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
+            ChatError::ActionRequired => Self::new(ProblemCode::ActionRequired),
             ChatError::MessageSuperseded => Self::new(ProblemCode::MessageSuperseded),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
@@ -226,7 +227,24 @@ impl From<TurnError> for ApiError {
             TurnError::NotFound => Self::new(ProblemCode::TurnNotFound),
             TurnError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
             TurnError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
+            TurnError::Answer { index, reason } => rejected_answer(index, reason),
+            TurnError::Unavailable(code) => Self::new(code),
             TurnError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn rejected_answer(index: usize, reason: AnswerRejection) -> ApiError {
+    match reason {
+        AnswerRejection::NotFound => ApiError::new(ProblemCode::ActionNotFound),
+        AnswerRejection::Expired => ApiError::new(ProblemCode::ActionExpired),
+        AnswerRejection::Decided { status } => ApiError {
+            call_status: Some(status.into()),
+            ..ApiError::new(ProblemCode::ActionDecided)
+        },
+        AnswerRejection::WrongKind { needs } => {
+            let detail = format!("the call needs {}", needs.as_str());
+            ApiError::invalid(&format!("/actions/{index}"), FaultCode::NotCombinable, detail)
         }
     }
 }

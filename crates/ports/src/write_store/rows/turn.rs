@@ -48,6 +48,14 @@ impl TurnRow {
         self.level.is_some_and(|level| level > LEVEL)
     }
 
+    /// Returns whether the turn runs or waits for an answer.
+    pub const fn has_begun(&self) -> bool {
+        matches!(
+            self.turn.status,
+            TurnStatus::InProgress | TurnStatus::RequiresAction
+        )
+    }
+
     /// Builds the user's message that the turn has stored; `None` until it has started, and if an
     /// earlier turn has stored the message.
     pub fn user_message(&self) -> Option<Message> {
@@ -159,7 +167,23 @@ pub struct TurnStart {
     pub started_at: Timestamp,
 }
 
-/// A turn in progress that is given to a node, or to none.
+/// A turn in progress that begins to wait for an answer to a tool call, or waits for further ones. No
+/// node runs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnWait {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// The position of the agent's message.
+    pub reply_seq: Option<i64>,
+    /// The tool calls.
+    pub tool_calls: Vec<ToolCall>,
+    /// The time from which it can no longer be answered.
+    pub expires_at: Timestamp,
+}
+
+/// A turn in progress that is given to a node, or to none. It no longer waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnAssignment {
     /// The tenant that owns the data.

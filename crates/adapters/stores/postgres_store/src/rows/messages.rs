@@ -34,6 +34,17 @@ relational::statements! {
         where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
     );
 
+    const REWRITE: &str = concat!(
+        "update messages m set content = n.content, created_at = n.at, engine = n.engine, \
+            finish_reason = n.finish_reason, input_tokens = n.input, output_tokens = n.output \
+        from ",
+        unnest!(
+            1 text, 2 uuid, 3 bigint, 4 text, 5 timestamptz, 6 text, 7 text, 8 bigint, 9 bigint
+        ),
+        " as n (tenant, conversation, seq, content, at, engine, finish_reason, input, output) \
+        where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
+    );
+
     const COPY: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
@@ -96,6 +107,28 @@ pub(super) fn set_turns(batch: &mut CteBatch, rows: &[MessageTurn]) {
             .column(rows, |row| row.turn_id.uuid())
     });
 }
+/// Updates the messages of turns that waited.
+pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
+    batch.add(REWRITE, rows, |rewrite, rows| {
+        rewrite
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.message.conversation_id.uuid())
+            .column(rows, |row| row.message.seq)
+            .column(rows, |row| row.message.content.as_str())
+            .column(rows, |row| row.message.created_at.date_time())
+            .column(rows, |row| row.message.engine.as_deref())
+            .column(rows, |row| {
+                row.message.finish_reason.as_ref().map(FinishReason::as_str)
+            })
+            .column(rows, |row| {
+                row.message.usage.map(|usage| usage.input_tokens)
+            })
+            .column(rows, |row| {
+                row.message.usage.map(|usage| usage.output_tokens)
+            })
+    });
+}
+
 
 /// Copies messages into new conversations.
 pub(super) fn copy(batch: &mut CteBatch, rows: &[MessageCopy]) {

@@ -1,7 +1,7 @@
 //! Rows of `turns`.
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
-use ports::write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart};
+use ports::write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait};
 use sqlx::types::Json;
 
 use crate::{
@@ -39,7 +39,8 @@ relational::statements! {
 
     const END: &str = concat!(
         "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
-        tool_calls = n.tool_calls, usage = n.usage, error = n.error, finished_at = n.finished \
+        tool_calls = n.tool_calls, usage = n.usage, error = n.error, finished_at = n.finished, \
+        action_expires_at = null, level = null \
         from ",
     unnest!(
         1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 jsonb, 9 timestamptz
@@ -57,8 +58,18 @@ relational::statements! {
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
+    const WAIT: &str = concat!(
+        "update turns set node_id = null, reply_seq = n.reply_seq, tool_calls = n.tool_calls, \
+            action_expires_at = n.expires, level = ",
+        domain::level!(),
+        " from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 jsonb, 5 timestamptz),
+        " as n (tenant, id, reply_seq, tool_calls, expires) \
+        where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
     const ASSIGN: &str = concat!(
-        "update turns set node_id = n.node from ",
+        "update turns set node_id = n.node, action_expires_at = null, level = null from ",
         unnest!(1 text, 2 uuid, 3 uuid),
         " as n (tenant, id, node) where turns.tenant_id = n.tenant and turns.id = n.id"
     );
@@ -75,10 +86,10 @@ relational::statements! {
     const INSERT_NEW_STEPS: &str =
         concat!(insert_steps!(), " on conflict (tenant_id, turn_id, number) do nothing");
 
-    const END_STEPS: &str = concat!(
-        "update turn_steps s set has_ended = true, body = n.body from ",
-        unnest!(1 text, 2 uuid, 3 integer, 4 text),
-        " as n (tenant, turn, number, body) \
+    const CHANGE_STEPS: &str = concat!(
+        "update turn_steps s set has_ended = n.has_ended, body = n.body from ",
+        unnest!(1 text, 2 uuid, 3 integer, 4 boolean, 5 text),
+        " as n (tenant, turn, number, has_ended, body) \
         where s.tenant_id = n.tenant and s.turn_id = n.turn and s.number = n.number \
             and not s.has_ended"
     );
@@ -161,6 +172,19 @@ pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
             .column(rows, |row| row.started_at.date_time())
     });
 }
+/// Lets turns in progress wait for an answer.
+pub(super) fn wait(batch: &mut CteBatch, rows: &[TurnWait]) {
+    batch.add(WAIT, rows, |wait, rows| {
+        wait.column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.reply_seq)
+            .column(rows, |row| {
+                json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
+            })
+            .column(rows, |row| row.expires_at.date_time())
+    });
+}
+
 
 /// Gives turns in progress to other nodes.
 pub(super) fn assign(batch: &mut CteBatch, rows: &[TurnAssignment]) {
@@ -200,14 +224,9 @@ fn step_columns(insert: Parameters, rows: &[StepRow]) -> Parameters {
         .column(rows, |row| row.step.to_json())
 }
 
-/// Updates entries whose calls have ended.
-pub(super) fn end_steps(batch: &mut CteBatch, rows: &[StepRow]) {
-    batch.add(END_STEPS, rows, |end, rows| {
-        end.column(rows, |row| row.tenant.as_str())
-            .column(rows, |row| row.turn_id.uuid())
-            .column(rows, step_number)
-            .column(rows, |row| row.step.to_json())
-    });
+/// Updates entries whose calls were answered, are made or have ended.
+pub(super) fn change_steps(batch: &mut CteBatch, rows: &[StepRow]) {
+    batch.add(CHANGE_STEPS, rows, step_columns);
 }
 
 fn step_number(row: &StepRow) -> i32 {

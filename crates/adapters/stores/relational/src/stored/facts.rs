@@ -27,6 +27,7 @@ pub struct StoredConversationFacts {
     updated_at: StoredTime,
     last_message_at: Option<StoredTime>,
     running: Option<Uuid>,
+    is_waiting: bool,
     waiting: i64,
     first_waiting: Option<Uuid>,
 }
@@ -48,6 +49,7 @@ impl TryFrom<StoredConversationFacts> for (InTenant<ConversationId>, Conversatio
             updated_at: row.updated_at.0,
             last_message_at: row.last_message_at.map(|time| time.0),
             running: row.running.map(TurnId::new),
+            is_waiting: row.is_waiting,
             waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             first_waiting: row.first_waiting.map(TurnId::new),
         };

@@ -22,8 +22,11 @@ macro_rules! message_columns {
 #[macro_export]
 macro_rules! message_turn_columns {
     () => {
-        "r.status as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls, \
-         r.usage as turn_usage"
+        concat!(
+            $crate::turn_status!("r"),
+            " as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls, \
+             r.usage as turn_usage"
+        )
     };
 }
 

@@ -18,12 +18,29 @@ use crate::column::{self, StoredTime};
 #[macro_export]
 macro_rules! turn_columns {
     () => {
-        "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, r.status, \
-         r.principal, r.input, r.message_id, r.turn_number, r.message_seq, r.reply_seq, \
-         r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, r.queued_seq, \
-         r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at, \
-         r.client_message_id, r.retry_of, r.reuses_message, r.reply_id as reply_message_id, \
-         r.sort_seq, r.level"
+        concat!(
+            "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, ",
+            $crate::turn_status!("r"),
+            " as status, r.principal, r.input, r.message_id, r.turn_number, r.message_seq, \
+             r.reply_seq, r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, \
+             r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
+             r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, \
+             r.reply_id as reply_message_id, r.sort_seq, r.level"
+        )
+    };
+}
+
+/// The status of the turn `$turn`. One that waits for an answer is in progress in its column.
+#[macro_export]
+macro_rules! turn_status {
+    ($turn:literal) => {
+        concat!(
+            "case when ",
+            $turn,
+            ".action_expires_at is null then ",
+            $turn,
+            ".status else 'requires_action' end"
+        )
     };
 }
 

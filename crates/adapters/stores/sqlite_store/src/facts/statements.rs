@@ -17,6 +17,9 @@ relational::statements! {
             (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
                 and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
                 and r.status = 'in_progress') as running, \
+            exists (select 1 from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+                and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+                and r.action_expires_at is not null) as is_waiting, \
             (select count(*) from turns r where r.tenant_id = c.tenant_id \
                 and r.agent_id = c.agent_id and r.conversation_id = c.id \
                 and r.status in ('queued', 'in_progress') and r.status = 'queued') as waiting, \

@@ -18,6 +18,11 @@ relational::statements! {
     const SET_TURN: &str = "\
         update messages set turn_id = ? where tenant_id = ? and conversation_id = ? and seq = ?";
 
+    const REWRITE: &str = "\
+        update messages set content = ?, created_at = ?, engine = ?, finish_reason = ?, \
+            input_tokens = ?, output_tokens = ? \
+        where tenant_id = ? and conversation_id = ? and seq = ?";
+
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
@@ -79,6 +84,29 @@ pub(super) fn set_turn<'r>(changes: &mut Changes<'r>, row: &'r MessageTurn) {
         ],
     );
 }
+/// Updates the message of a turn that waited.
+pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
+    let message = &row.message;
+    changes.add(
+        REWRITE,
+        [
+            message.content.as_str().into(),
+            message.created_at.into(),
+            message.engine.as_deref().into(),
+            message
+                .finish_reason
+                .as_ref()
+                .map(FinishReason::as_str)
+                .into(),
+            message.usage.map(|usage| usage.input_tokens).into(),
+            message.usage.map(|usage| usage.output_tokens).into(),
+            row.tenant.as_str().into(),
+            message.conversation_id.into(),
+            message.seq.into(),
+        ],
+    );
+}
+
 
 /// Copies messages into a new conversation.
 pub(super) fn copy<'r>(changes: &mut Changes<'r>, row: &'r MessageCopy) {

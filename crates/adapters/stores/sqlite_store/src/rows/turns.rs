@@ -3,7 +3,7 @@
 use domain::Seq;
 use ports::{
     RepositoryError,
-    write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart},
+    write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
 };
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ relational::statements! {
 
     const END: &str = "\
         update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, usage = ?, \
-            error = ?, finished_at = ? \
+            error = ?, finished_at = ?, action_expires_at = null, level = null \
         where tenant_id = ? and id = ?";
 
     const START: &str = "\
@@ -32,7 +32,16 @@ relational::statements! {
             message_seq = ?, started_at = ? \
         where tenant_id = ? and id = ?";
 
-    const ASSIGN: &str = "update turns set node_id = ? where tenant_id = ? and id = ?";
+    const WAIT: &str = concat!(
+        "update turns set node_id = null, reply_seq = ?, tool_calls = ?, action_expires_at = ?, \
+            level = ",
+        domain::level!(),
+        " where tenant_id = ? and id = ?"
+    );
+
+    const ASSIGN: &str = "\
+        update turns set node_id = ?, action_expires_at = null, level = null \
+        where tenant_id = ? and id = ?";
 
     const SET_CALLS: &str = "\
         update turns set has_acted = ?1 \
@@ -43,8 +52,8 @@ relational::statements! {
         values (?, ?, ?, ?, ?) \
         on conflict (tenant_id, turn_id, number) do nothing";
 
-    const END_STEP: &str = "\
-        update turn_steps set has_ended = 1, body = ? \
+    const CHANGE_STEP: &str = "\
+        update turn_steps set has_ended = ?, body = ? \
         where tenant_id = ? and turn_id = ? and number = ? and has_ended = 0";
 }
 
@@ -125,6 +134,24 @@ pub(super) fn start<'r>(changes: &mut Changes<'r>, row: &'r TurnStart) {
         ],
     );
 }
+/// Lets a turn in progress wait for an answer.
+pub(super) fn wait<'r>(
+    changes: &mut Changes<'r>,
+    row: &'r TurnWait,
+) -> Result<(), RepositoryError> {
+    changes.add(
+        WAIT,
+        [
+            row.reply_seq.into(),
+            json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)?,
+            row.expires_at.into(),
+            row.tenant.as_str().into(),
+            row.id.into(),
+        ],
+    );
+    Ok(())
+}
+
 
 /// Gives a turn in progress to another node.
 pub(super) fn assign<'r>(changes: &mut Changes<'r>, row: &'r TurnAssignment) {
@@ -160,11 +187,12 @@ pub(super) fn insert_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
     );
 }
 
-/// Updates an entry whose call has ended.
-pub(super) fn end_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
+/// Updates an entry whose call was answered, is made or has ended.
+pub(super) fn change_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
     changes.add(
-        END_STEP,
+        CHANGE_STEP,
         [
+            row.step.has_ended().into(),
             row.step.to_json().into(),
             row.tenant.as_str().into(),
             row.turn_id.into(),

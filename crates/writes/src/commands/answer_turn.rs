@@ -1,0 +1,298 @@
+//! Answers to the tool calls of a turn that waits for them.
+
+use std::time::Duration;
+
+use domain::{
+    Action, ActionNeeded, ConversationId, Decision, EventType, NodeId, Stamp, TenantId, ToolCall,
+    ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered, turn_step::tool_calls,
+};
+use ports::{
+    Facts, FactsQuery, RepositoryError,
+    write_store::{ConversationFacts, StepRow, TurnAssignment, TurnRow, TurnWait},
+};
+
+use super::{ending::turn_ids, in_doubt, promotion::promoted_turn};
+use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Scope};
+
+/// Answers tool calls of a waiting turn: all of them, or none. The first answer to a call wins; the same
+/// answer again changes nothing. With the last answer the turn goes on under `node`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerTurn {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The conversation of the turn.
+    pub conversation_id: ConversationId,
+    /// The answers.
+    pub answers: Vec<CallAnswer>,
+    /// The node that runs the turn after the last answer.
+    pub node: NodeId,
+    /// Who answers, and when.
+    pub stamp: Stamp,
+}
+
+/// The answer to one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallAnswer {
+    /// The call.
+    pub call_id: String,
+    /// The answer.
+    pub action: Action,
+}
+
+/// The outcome of an [`AnswerTurn`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswerOutcome {
+    /// The answers are stored.
+    Stored {
+        /// The positions of the events.
+        committed: Committed,
+        /// The turn, if it goes on; `None` if it waits for further answers.
+        resumed: Option<Box<PromotedTurn>>,
+    },
+    /// Nothing was written: every call has been answered in the same way before.
+    Repeated,
+    /// Nothing was written, because of this answer.
+    Rejected {
+        /// Its index.
+        index: usize,
+        /// The reason.
+        reason: AnswerRejection,
+    },
+    /// Nothing was written: the turn does not exist.
+    NotFound,
+    /// Nothing was written: the caller's node is marked as dead or unknown.
+    NodeDead,
+}
+
+/// The reason why a call cannot be answered so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerRejection {
+    /// The turn has no such call, or it never waited.
+    NotFound,
+    /// It was answered differently, or its turn has ended.
+    Decided {
+        /// The status of the call.
+        status: String,
+    },
+    /// It is too late.
+    Expired,
+    /// It needs another kind of answer.
+    WrongKind {
+        /// What it needs.
+        needs: ActionNeeded,
+    },
+}
+
+impl Command for AnswerTurn {
+    type Outcome = AnswerOutcome;
+
+    fn scope(&self) -> Scope {
+        Scope::new(&self.tenant, [Part::Conversation(self.conversation_id)])
+    }
+
+    fn starts_a_turn(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        let turn = (self.tenant.clone(), self.turn_id);
+        query.turns.insert(turn.clone());
+        query.journals.insert(turn);
+        let conversation = (self.tenant.clone(), self.conversation_id);
+        query.conversations.insert(conversation);
+        query.nodes.insert(self.node);
+    }
+
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let event = |kind| {
+            in_doubt::find(facts, &self.tenant, kind, |event| {
+                event.turn_id == Some(self.turn_id) && event.stamp == self.stamp
+            })
+        };
+        if let Some(waits) = event(EventType::TurnRequiresAction) {
+            let committed = Committed::at(waits);
+            return Some(AnswerOutcome::Stored {
+                committed,
+                resumed: None,
+            });
+        }
+        let committed = Committed::at(event(EventType::TurnResumed)?);
+        let row = facts.turn(&self.tenant, self.turn_id)?;
+        let own = Some(row).filter(|row| row.node == Some(self.node));
+        let conversation = facts.conversation(&self.tenant, self.conversation_id);
+        let journal = facts.journal(&self.tenant, self.turn_id).to_vec();
+        Some(AnswerOutcome::Stored {
+            committed,
+            resumed: own.and_then(|row| going_on(row, conversation?, journal)),
+        })
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let facts = planner.facts;
+        let row = facts.turn(&self.tenant, self.turn_id);
+        let row = row.filter(|row| row.turn.conversation_id == self.conversation_id);
+        let conversation = facts.conversation(&self.tenant, self.conversation_id);
+        let (Some(row), Some(conversation)) = (row, conversation) else {
+            return Ok(Planned::Rejected(AnswerOutcome::NotFound));
+        };
+        let mut journal = facts.journal(&self.tenant, self.turn_id).to_vec();
+        let changed = match self.answer_all(row, &mut journal) {
+            Ok(changed) => changed,
+            Err((index, reason)) => {
+                return Ok(Planned::Rejected(AnswerOutcome::Rejected { index, reason }));
+            }
+        };
+        if changed.is_empty() {
+            return Ok(Planned::Rejected(AnswerOutcome::Repeated));
+        }
+        if !facts.live_nodes.contains(&self.node) {
+            return Ok(Planned::Rejected(AnswerOutcome::NodeDead));
+        }
+        let rows = changed.into_iter().map(|number| StepRow {
+            tenant: self.tenant.clone(),
+            turn_id: self.turn_id,
+            number,
+            step: journal[number].clone(),
+        });
+        planner.rows.changed_steps.extend(rows);
+        Ok(Planned::Applied(self.store(planner, (row, conversation), journal)))
+    }
+}
+
+impl AnswerTurn {
+    /// Answers the calls in the journal. Returns the numbers of the entries that have changed, or the
+    /// first answer that is not possible.
+    fn answer_all(
+        &self,
+        row: &TurnRow,
+        journal: &mut [TurnStep],
+    ) -> Result<Vec<usize>, (usize, AnswerRejection)> {
+        let mut changed = Vec::new();
+        for (index, answer) in self.answers.iter().enumerate() {
+            let is_asked = |step: &TurnStep| {
+                matches!(step, TurnStep::Tool(call) if call.call_id == answer.call_id)
+            };
+            let number = journal.iter().position(is_asked);
+            let number = number.ok_or((index, AnswerRejection::NotFound))?;
+            let TurnStep::Tool(call) = &mut journal[number] else {
+                continue;
+            };
+            let is_changed = self
+                .answer(row, call, &answer.action)
+                .map_err(|reason| (index, reason))?;
+            if is_changed {
+                changed.push(number);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Answers one call. Returns `false` if it was answered in the same way before.
+    fn answer(
+        &self,
+        row: &TurnRow,
+        call: &mut ToolStep,
+        action: &Action,
+    ) -> Result<bool, AnswerRejection> {
+        let is_open = row.turn.status == TurnStatus::RequiresAction && call.is_waiting();
+        let status = call
+            .shown(&mut Default::default(), Unanswered::Dismissed)
+            .status;
+        let Some(wait) = &mut call.wait else {
+            return Err(AnswerRejection::NotFound);
+        };
+        if wait.needs != action.answers() {
+            return Err(AnswerRejection::WrongKind { needs: wait.needs });
+        }
+        match &wait.decision {
+            Some(decision) if decision.action == *action => return Ok(false),
+            _ if !is_open => return Err(AnswerRejection::Decided { status }),
+            _ if self.stamp.time >= wait.expires_at => return Err(AnswerRejection::Expired),
+            _ => {}
+        }
+        wait.decision = Some(Decision {
+            action: action.clone(),
+            by: self.stamp.actor.clone(),
+            at: self.stamp.time,
+        });
+        call.end = end_of(action);
+        Ok(true)
+    }
+
+    /// Lets the turn go on, or wait for the answers that it lacks.
+    fn store(
+        &self,
+        planner: &mut Planner<'_>,
+        (row, conversation): (&TurnRow, &ConversationFacts),
+        journal: Vec<TurnStep>,
+    ) -> AnswerOutcome {
+        let ids = turn_ids(&row.turn, conversation);
+        let is_waiting = |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.is_waiting());
+        if journal.iter().any(is_waiting) {
+            planner.rows.waits.push(TurnWait {
+                tenant: self.tenant.clone(),
+                id: self.turn_id,
+                reply_seq: row.reply_seq,
+                tool_calls: tool_calls(&journal, Unanswered::Waiting),
+                expires_at: expires_at(&journal).unwrap_or(self.stamp.time),
+            });
+            let kind = EventType::TurnRequiresAction;
+            let waits = planner.log_turn(&self.tenant, &self.stamp, kind, ids);
+            planner.touch((&self.tenant, self.conversation_id), conversation);
+            return AnswerOutcome::Stored {
+                committed: Committed::at(waits),
+                resumed: None,
+            };
+        }
+        planner.rows.assignments.push(TurnAssignment {
+            tenant: self.tenant.clone(),
+            id: self.turn_id,
+            node: Some(self.node),
+        });
+        let resumed = planner.log_turn(&self.tenant, &self.stamp, EventType::TurnResumed, ids);
+        planner.touch((&self.tenant, self.conversation_id), conversation);
+        AnswerOutcome::Stored {
+            committed: Committed::at(resumed),
+            resumed: going_on(row, conversation, journal),
+        }
+    }
+}
+
+/// The turn for the node that runs it now.
+fn going_on(
+    row: &TurnRow,
+    conversation: &ConversationFacts,
+    journal: Vec<TurnStep>,
+) -> Option<Box<PromotedTurn>> {
+    let promoted = promoted_turn(row, conversation)?;
+    Some(Box::new(PromotedTurn {
+        journal,
+        ..promoted
+    }))
+}
+
+/// The time from which the first waiting call can no longer be answered.
+fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
+    let waiting = journal.iter().filter_map(|step| match step {
+        TurnStep::Tool(call) if call.is_waiting() => Some(call.wait.as_ref()?.expires_at),
+        _ => None,
+    });
+    waiting.min()
+}
+
+/// The end of a call that is answered so; `None` if it is made now.
+fn end_of(action: &Action) -> Option<ToolEnd> {
+    let (status, result) = match action {
+        Action::Approve => return None,
+        Action::Deny { reason } => {
+            let because = reason.as_deref().map(|reason| format!(": {reason}"));
+            let text = format!("not run: it was denied{}", because.unwrap_or_default());
+            ("denied", text)
+        }
+        Action::Output(output) => (ToolCall::OK, output.clone()),
+        Action::Error(error) => ("failed", error.clone()),
+    };
+    Some(ToolEnd::new(status, result, Duration::ZERO))
+}

@@ -1,0 +1,55 @@
+//! The end of a turn that waits for an answer, because the user continues without one.
+
+use domain::{FinishReason, Stamp, ToolCall, TurnStatus, Unanswered, turn_step::tool_calls};
+use ports::write_store::TurnRow;
+
+use super::{ending::Ending, turn_admission::ConversationState};
+use crate::{BeginTurn, Planner, Reply};
+
+impl Planner<'_> {
+    /// Completes the turn that waits in the conversation of a new turn, with its text so far.
+    pub(super) fn dismiss(&mut self, begin: &BeginTurn, state: &ConversationState<'_>) {
+        let facts = self.facts;
+        let ConversationState::Existing(conversation) = state else {
+            return;
+        };
+        let waiting = conversation.running;
+        let Some(row) = waiting.and_then(|id| facts.turn(&begin.tenant, id)) else {
+            return;
+        };
+        let calls = tool_calls(
+            facts.journal(&begin.tenant, row.turn.id),
+            Unanswered::Dismissed,
+        );
+        let reply = stored_reply(row, FinishReason::Dismissed, calls.clone());
+        let end = Ending {
+            status: TurnStatus::Completed,
+            reply: reply.as_ref(),
+            tool_calls: &calls,
+            error: None,
+        };
+        let stamp = Stamp {
+            time: begin.stamp.time,
+            actor: begin.stamp.actor.clone(),
+        };
+        self.end(row, conversation, &end, None, &stamp);
+    }
+}
+
+/// Returns the text of a turn that waited as its final reply.
+pub(super) fn stored_reply(
+    row: &TurnRow,
+    finish_reason: FinishReason,
+    tool_calls: Vec<ToolCall>,
+) -> Option<Reply> {
+    let message = row.turn.reply.as_ref()?;
+    Some(Reply {
+        message_id: message.id,
+        content: message.content.clone(),
+        engine: message.engine.clone().unwrap_or_default(),
+        degraded: row.turn.degraded,
+        finish_reason,
+        usage: message.usage,
+        tool_calls,
+    })
+}
