@@ -1,7 +1,8 @@
 //! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
-    Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, RuleCall,
+    ActionNeeded, Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData,
+    HistoryLimits, LlmSettings, Rule, RuleCall, ToolRunner,
     Timestamp, ToolEntry, ToolVisibility,
 };
 use ports::FirstMessages;
@@ -86,10 +87,15 @@ fn full_config(text: &str) -> AgentConfig {
         timeout_ms: Some(600_000),
         tools: Some(vec![ToolEntry {
             name: text.to_owned(),
+            run: Some(ToolRunner::Client),
+            description: some(),
+            parameters: Some([(text.to_owned(), text.into())].into_iter().collect()),
+            approval: Some(Approval::Always),
             visibility: Some(ToolVisibility::Hidden),
             timeout_ms: Some(u32::MAX),
             unknown: fixture::unknown_members(),
         }]),
+        action_timeout_seconds: Some(u32::MAX),
         max_tool_rounds: Some(1),
         max_tool_calls: Some(u16::MAX),
         metadata: Some([(text.to_owned(), text.to_owned())].into()),
@@ -172,6 +178,11 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
         status: text.to_owned(),
         duration_ms: i64::MAX,
+        needs: Some(ActionNeeded::Approval),
+        approver: Some(Approver::Staff),
+        expires_at: Some(fixture::at(9)),
+        decided_by: Some(domain::PrincipalId::new(text)),
+        decided_at: Some(fixture::at(8)),
         unknown: fixture::unknown_members(),
         visibility: Some(ToolVisibility::Full),
     }];

@@ -86,7 +86,7 @@ impl AcceptedTurn {
     }
 
     /// Creates a turn that an earlier request started; `found` is the stored turn, if it was read.
-    pub(super) fn replayed(waiter: TurnWaiter, found: Option<Turn>, audience: Audience) -> Self {
+    pub(crate) fn replayed(waiter: TurnWaiter, found: Option<Turn>, audience: Audience) -> Self {
         Self {
             is_replayed: true,
             ..Self::followed(waiter, found, audience, None)

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use domain::{
-    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, UnknownMembers,
+    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep,
     tool_call::KeptCallData,
     turn_step::{requests, resumptions},
 };

@@ -2,6 +2,7 @@
 //! bodies, problems, authentication, the layers around handlers, event streams, and the forms of a
 //! chat.
 
+pub mod actions;
 pub mod auth;
 pub mod body;
 pub mod chat;

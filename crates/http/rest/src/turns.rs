@@ -1,13 +1,19 @@
 //! `/api/turns/{id}`.
 
-use actix_web::HttpResponse;
-use domain::{Turn, TurnId};
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use domain::{Turn, TurnEvent, TurnId};
 use kit::{
+    actions::ActionsRequest,
     auth::{Authorized, ChatWrite, TurnsRead},
+    chat::ResponseMode,
     problem::ApiError,
     reads,
-    request::PathId,
+    request::{Json, PathId},
+    state::HttpState,
+    turn_stream::whole_reply,
 };
+
+use crate::chat::{respond_async, stream_turn};
 
 /// Read a turn.
 #[utoipa::path(
@@ -23,6 +29,61 @@ pub async fn get_turn(
     Ok(HttpResponse::Ok()
         .insert_header(reads::position(found.position))
         .json(found.value))
+}
+
+/// Answer tool calls of a turn that waits for them (`status: "requires_action"`).
+///
+/// A call with `needs: "approval"` takes a `decision`, one with `needs: "output"` an `output` or an
+/// `error`. The first answer to a call wins; the same answer again changes nothing. With the last answer
+/// the turn goes on. The response is the turn when it has ended or waits again, or, as for a chat, its
+/// events, which continue the reply after `turn.resumed`, or with `Prefer: respond-async` the turn at once.
+#[utoipa::path(
+    post, path = "/api/turns/{id}/actions", operation_id = "answer_turn", tag = "Chat",
+    params(
+        ("id" = TurnId, Path, description = "The turn."),
+        ("Prefer" = Option<String>, Header, description = "`respond-async`: return the turn at once."),
+    ),
+    request_body(content = ActionsRequest, example = json!({
+        "actions": [{"callId": "the id of the call", "decision": "approve"}],
+    })),
+    responses(
+        (status = 200, description = "The turn, or its events.", content(
+            (Turn = "application/json"), (TurnEvent = "text/event-stream"),
+        )),
+        (status = 202, description = "The turn, which continues in the background.", body = Turn),
+        (status = 409, description = "A call was answered before, or it is too late."),
+    ),
+)]
+pub async fn answer_turn(
+    authorized: Authorized<ChatWrite>,
+    state: Data<HttpState>,
+    request: HttpRequest,
+    id: PathId<TurnId>,
+    body: Json<ActionsRequest>,
+) -> Result<HttpResponse, ApiError> {
+    let mode = ResponseMode::from_request(request.headers(), None);
+    let answers = body.0.into_answers()?;
+    // Opened before the answers are stored: if the stream is rejected, they have no effect.
+    let slot = match mode {
+        ResponseMode::Stream => authorized.open_stream(&state).await?,
+        ResponseMode::Async | ResponseMode::Full => None,
+    };
+    let answering = authorized.turns.answer(authorized.caller(), id.0, answers);
+    let accepted = answering.await?;
+    match mode {
+        ResponseMode::Stream => Ok(stream_turn(&state, &authorized, &request, slot, accepted)),
+        ResponseMode::Async => respond_async(&authorized, accepted).await,
+        ResponseMode::Full => {
+            // However it ends, the turn tells it.
+            if let Err(error) = whole_reply(&request, accepted, true).await
+                && !matches!(error.code.status(), 409 | 502 | 503 | 504)
+            {
+                return Err(error);
+            }
+            let turn = authorized.turns.get(authorized.caller(), id.0).await?;
+            Ok(HttpResponse::Ok().json(turn.value))
+        }
+    }
 }
 
 /// Cancel a queued or running turn. A turn that has already ended is returned unchanged.

@@ -39,6 +39,7 @@ pub const BODIES: &[&str] = &[
     "ConfigBody",
     "RuleTestRequest",
     "ChatRequest",
+    "ActionsRequest",
     "ConversationRequest",
     "ConversationDraftPatch",
     "KeyDraft",

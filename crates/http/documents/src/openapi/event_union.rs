@@ -106,6 +106,7 @@ const fn content(kind: EventType) -> &'static str {
         EventType::MessagesSuperseded => "MessagesSupersededEventData",
         EventType::TurnQueued
         | EventType::TurnStarted
+        | EventType::TurnRequiresAction
         | EventType::TurnResumed
         | EventType::TurnCompleted
         | EventType::TurnFailed

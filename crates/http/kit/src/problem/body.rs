@@ -28,6 +28,10 @@ pub struct ProblemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     head_seq: Option<i64>,
+    /// For `action_decided`: the status of the tool call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    call_status: Option<Box<str>>,
     /// For a chat whose turn was stored: the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -59,6 +63,7 @@ impl ProblemBody {
             violated_policies: error.violated_policy.map(|policy| [policy]),
             first_seq: bounds.map(|(first, _)| *first),
             head_seq: bounds.map(|(_, head)| *head),
+            call_status: error.call_status.clone(),
             turn_id: turn.map(|(turn, _)| *turn),
             conversation_id: turn.map(|(_, conversation)| *conversation),
         }

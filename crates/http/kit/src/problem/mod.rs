@@ -41,6 +41,8 @@ pub struct ApiError {
     pub challenge: Option<Box<str>>,
     /// The first and the last position in the tenant's log, for `cursor_expired`.
     pub log_bounds: Option<Box<(i64, i64)>>,
+    /// The status of the tool call, for `action_decided`.
+    pub call_status: Option<Box<str>>,
     /// The turn that was stored for the request, and its conversation.
     pub turn: Option<Box<(TurnId, ConversationId)>>,
     /// True if this repeats the response to an earlier request with the same idempotency key.
@@ -61,6 +63,7 @@ impl ApiError {
             violated_policy: None,
             challenge: None,
             log_bounds: None,
+            call_status: None,
             turn: None,
             is_replayed: false,
             source: None,

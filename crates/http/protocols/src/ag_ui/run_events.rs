@@ -128,6 +128,8 @@ impl RunEvents {
             TurnEvent::ToolReturned(call) => self.add_result(&call),
             TurnEvent::Completed(reply) => self.complete(&reply),
             TurnEvent::Failed(failed) => self.fail(&failed.error),
+            TurnEvent::Resumed(_) => {}
+            TurnEvent::RequiresAction(_) => self.finish(Outcome::Success, None),
             TurnEvent::Cancelled(_) if self.run.knows_outcomes => {
                 self.finish(Outcome::Cancelled, None);
             }

@@ -63,6 +63,11 @@ impl PartConverter {
                 send(Part::Error { error_text });
             }
             TurnEvent::Cancelled(_) => self.cancel(send),
+            TurnEvent::Resumed(_) => {}
+            TurnEvent::RequiresAction(_) => {
+                self.end_text(send);
+                send(Part::FinishStep);
+            }
         }
     }
 
@@ -167,7 +172,8 @@ fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
             FinishReason::Stop => "stop",
             FinishReason::Length => "length",
             FinishReason::ContentFilter => "content-filter",
-            FinishReason::Cancelled | FinishReason::Other(_) => "other",
+            FinishReason::RequiresAction => "tool-calls",
+            FinishReason::Cancelled | FinishReason::Dismissed | FinishReason::Other(_) => "other",
         },
         message_metadata: FinishMetadata {
             engine: reply.engine,

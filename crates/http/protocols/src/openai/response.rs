@@ -189,9 +189,9 @@ impl From<Usage> for CompletionUsage {
 
 const fn finish_reason(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop | FinishReason::Other(_) => "stop",
+        FinishReason::Stop | FinishReason::RequiresAction | FinishReason::Other(_) => "stop",
         // The reply of a cancelled turn is reported as an error; only its text is incomplete.
-        FinishReason::Length | FinishReason::Cancelled => "length",
+        FinishReason::Length | FinishReason::Cancelled | FinishReason::Dismissed => "length",
         FinishReason::ContentFilter => "content_filter",
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use application::{ChatError, chat::AcceptedTurn};
-use domain::{Problem, ProblemCode, TurnEvent};
+use domain::{FinishReason, Problem, ProblemCode, TurnEvent};
 use kit::{
     problem::ApiError,
     sse::Events,
@@ -71,6 +71,12 @@ impl TurnEncoder for ReplyChunks {
                 if let Some(usage) = self.chunks.usage(reply.usage) {
                     events.push_data(&usage);
                 }
+                events.push_done();
+            }
+            TurnEvent::Resumed(_) => {}
+            TurnEvent::RequiresAction(_) => {
+                self.has_text = true;
+                events.push_data(&self.chunks.last(FinishReason::RequiresAction));
                 events.push_done();
             }
             TurnEvent::Failed(failed) => self.fail(failed.error, events),

@@ -152,7 +152,7 @@ fn respond_full(completed: CompletedChat, began: Instant) -> HttpResponse {
         .json(completed.reply)
 }
 
-async fn respond_async(
+pub(crate) async fn respond_async(
     authorized: &Authorized<ChatWrite>,
     accepted: AcceptedTurn,
 ) -> Result<HttpResponse, ApiError> {

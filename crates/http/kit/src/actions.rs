@@ -1,0 +1,122 @@
+//! Answers to tool calls, as clients send them.
+
+use application::turns::CallAnswer;
+use domain::{Action, FaultCode, InputFault, ProblemCode, action::as_text};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{problem::ApiError, request::JsonBody};
+
+/// The maximum number of bytes of an output or an error.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// The answers to tool calls of a turn: all of them are stored, or none.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActionsRequest {
+    /// The answers.
+    #[schema(min_items = 1, max_items = 128)]
+    actions: Vec<ActionItem>,
+}
+
+/// The answer to a tool call: exactly one of `decision`, `output` and `error`.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionItem {
+    /// The id of the call.
+    #[schema(max_length = 128)]
+    call_id: String,
+    /// For a call that needs approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    decision: Option<ActionDecision>,
+    /// The reason of a denial, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2000, pattern = r"^[^\x00]*$", nullable = false)]
+    reason: Option<String>,
+    /// What a tool of the client has returned: text or any JSON, at most 64 KiB.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    output: Option<Value>,
+    /// Why a tool of the client has failed: text or any JSON, at most 64 KiB.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    error: Option<Value>,
+}
+
+/// The decision about a call.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionDecision {
+    /// The call is made.
+    Approve,
+    /// The call is not made; the model learns it, with the reason.
+    Deny,
+}
+
+impl JsonBody for ActionsRequest {
+    const SCHEMA: &'static str = "ActionsRequest";
+}
+
+/// Null is an output, too.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl ActionsRequest {
+    /// Returns the answers.
+    pub fn into_answers(self) -> Result<Vec<CallAnswer>, ApiError> {
+        let (mut answers, mut faults) = (Vec::new(), Vec::new());
+        for (index, item) in self.actions.into_iter().enumerate() {
+            match item.into_answer() {
+                Ok(answer) => answers.push(answer),
+                Err(fault) => faults.push(InputFault {
+                    pointer: format!("/actions/{index}{}", fault.pointer),
+                    ..fault
+                }),
+            }
+        }
+        if faults.is_empty() {
+            return Ok(answers);
+        }
+        Err(ApiError::faults(ProblemCode::ValidationFailed, faults))
+    }
+}
+
+impl ActionItem {
+    fn into_answer(self) -> Result<CallAnswer, InputFault> {
+        let reason = self.reason;
+        let action = match (self.decision, self.output, self.error) {
+            (Some(ActionDecision::Approve), None, None) if reason.is_none() => Action::Approve,
+            (Some(ActionDecision::Deny), None, None) => Action::Deny { reason },
+            (None, Some(output), None) if reason.is_none() => {
+                Action::Output(limited("/output", output)?)
+            }
+            (None, None, Some(error)) if reason.is_none() => {
+                Action::Error(limited("/error", error)?)
+            }
+            (None, None, None) => {
+                let detail = "needs one of 'decision', 'output' and 'error'";
+                return Err(InputFault::new("", FaultCode::Required, detail));
+            }
+            _ => {
+                let detail = "takes one of 'decision', 'output' and 'error', and 'reason' only with a denial";
+                return Err(InputFault::new("", FaultCode::NotCombinable, detail));
+            }
+        };
+        Ok(CallAnswer {
+            call_id: self.call_id,
+            action,
+        })
+    }
+}
+
+fn limited(pointer: &str, value: Value) -> Result<String, InputFault> {
+    let text = as_text(value);
+    if text.len() > MAX_OUTPUT_BYTES {
+        let detail = "must be at most 64 KiB";
+        return Err(InputFault::new(pointer, FaultCode::TooLong, detail));
+    }
+    Ok(text)
+}
