@@ -270,12 +270,7 @@ async fn arguments_that_are_no_usable_object_never_reach_the_tool() {
         });
         let (replied, result) = read_result(&fake_tools, "time", asked).await;
         assert_eq!(replied.statuses(), [("time", "invalid_arguments")]);
-        let object = if why.contains("64 bits") {
-            json!({"id": 12_345_678_901_234_567_890_123_f64})
-        } else {
-            json!({})
-        };
-        assert_eq!(replied.calls[0].arguments, object);
+        assert_eq!(replied.calls[0].arguments, json!({}));
         assert_eq!(result, json!({"status": "invalid_arguments", "error": why}));
         assert!(fake_tools.calls().is_empty());
         let sent = &replied.requests[1].steps[0].calls[0].arguments;
