@@ -1,7 +1,7 @@
 //! Tests of journals, and of turns that their node gives up.
 
 use domain::NodeId;
-use ports::write_store::{RunningTurn, StepRow, TurnAssignment};
+use ports::write_store::{RunningTurn, StepRow, TurnAssignment, TurnCalls};
 
 use super::*;
 use crate::{HandOverTurn, RecordSteps};
@@ -53,6 +53,11 @@ fn steps_of_a_running_turn_are_the_only_rows() {
     let (rows, is_recorded) = carried_out(&record, &running_facts());
     assert!(is_recorded);
     let expected = Rows {
+        calls: vec![TurnCalls {
+            tenant: fixture::tenant(),
+            id: fixture::turn_id(8),
+            may_act: true,
+        }],
         steps: record.begun.into_iter().map(row).collect(),
         step_ends: record.ended.into_iter().map(row).collect(),
         ..Rows::default()
