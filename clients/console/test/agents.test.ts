@@ -91,12 +91,13 @@ it("tries the rules before they are saved", async () => {
 });
 
 it("lets a rule call a tool, and shows the call before the rule is saved", async () => {
-  const rules = [{ pattern: "what is (.*)[?]", reply: "It is {{result}}." }];
+  const rules = [{ pattern: "what is (.*)[?]", reply: "Well." }];
   const agent = await app.service.newAgent({ engine: "rules", rules, tools: [{ name: "calculator" }] });
   const page = await app.open(`/agents/${agent}`);
   await page.locator(".rule summary").first().click();
   await page.getByRole("button", { name: "Call a tool before the reply" }).click();
   await page.getByLabel("Tool that is called before the reply").fill("calculator");
+  await page.getByLabel("Reply", { exact: true }).fill("It is {{result}}.");
   await page.getByLabel("Arguments").fill('{"expression": ');
   await page.getByLabel("Try a message").fill("What is 17 * 24?");
   await page.getByRole("button", { name: "rules › 1 › call › arguments" }).waitFor();

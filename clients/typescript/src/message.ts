@@ -99,7 +99,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       // Another attempt at the reply begins at 0. A part that does not continue the text is left out until the end.
       return change(messages, turnId, ({ text }) => {
         const isNext = part.from === new TextEncoder().encode(text).length;
-        return isNext || !part.from ? { text: (part.from && text) + part.text } : {};
+        return isNext || !part.from ? { text: (part.from ? text : "") + part.text } : {};
       });
     case "tool.called": {
       const { id, name, at } = part;

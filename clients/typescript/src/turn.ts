@@ -16,7 +16,7 @@ const receivedParts = () => {
   let bytes = 0;
   const names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
-    const { turnId, id, attempt: next = attempt } = part as { turnId?: string; id?: string; attempt?: number };
+    const { turnId, id, attempt: next = turnId === turn ? attempt : 1 } = part as { turnId?: string; id?: string; attempt?: number };
     // A newer service may send something that is of no turn.
     if (!turnId) return undefined;
     // With the next attempt, another process goes on with the turn, and writes the reply anew.

@@ -91,25 +91,19 @@ test("cuts leave a message and its reply as they are, with any characters", asyn
   service.relay.cutAfter(Infinity);
 });
 
-test("a reply that a crash of the service has interrupted is generated again, or is shown as interrupted", async () => {
+test("a reply that a crash of the service has interrupted goes on", async () => {
   const key = newKey();
   const chat = createClient({ url: service.url, apiKey: service.admin, retries: 20 }).conversation({ agentId, key });
   const sent = chat.send("words 12 20");
   await until(chat, (state) => (texts(state)[1]?.length ?? 0) > 10);
   await service.restart();
   await sent;
-  // With Postgres, another process could still be at work, so the turn fails once that is excluded.
-  if (process.env.STORE === "postgres") {
-    expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "interrupted" } });
-    expect(statuses(chat.getSnapshot())).toEqual(["failed", "failed"]);
-    await chat.regenerate();
-  }
   expect(chat.getSnapshot().status).toBe("ready");
   expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
   expect(texts(chat.getSnapshot())[1]).toBe(Array.from({ length: 12 }, (_, index) => `word${index + 1} `).join(""));
   const { messages, turns } = await service.stored(agentId, key);
   expect(messages).toHaveLength(2);
-  expect(turns.map(({ status }: { status: string }) => status)).toEqual(["failed", "completed"]);
+  expect(turns.map(({ status }: { status: string }) => status)).toEqual(["completed"]);
 });
 
 test("messages that were written offline are sent in their order after a reload", async () => {
