@@ -15,9 +15,7 @@ use domain::{
 };
 pub(crate) use function_names::function_names;
 pub(crate) use metrics::ToolMetrics;
-use ports::{
-    AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolHints, ToolProvider,
-};
+use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolHints, ToolProvider};
 use serde_json::Value;
 
 /// The maximum number of tools in a request: `OpenAI` and others reject requests with more.
@@ -98,7 +96,8 @@ impl Toolbox {
             let is_new = entries_before.iter().all(|known| known.name != entry.name);
             if is_new
                 && !entry.is_of_client()
-                && let Some(fault) = known.fault_of_entry(entry) {
+                && let Some(fault) = known.fault_of_entry(entry)
+            {
                 let mut pointer = String::from("/config/tools");
                 push_index(&mut pointer, index);
                 pointer.push_str("/name");

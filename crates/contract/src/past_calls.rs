@@ -77,7 +77,7 @@ async fn record(
         conversation_id: begin.target.id(),
         node: begin.node,
         begun: steps,
-        ended,
+        changed: ended,
     };
     assert!(storage.writes.write(record).await.success());
 }

@@ -2,8 +2,7 @@
 
 use domain::{
     ActionNeeded, Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData,
-    HistoryLimits, LlmSettings, Rule, RuleCall, ToolRunner,
-    Timestamp, ToolEntry, ToolVisibility,
+    HistoryLimits, LlmSettings, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;

@@ -6,8 +6,9 @@ use std::{
 };
 
 use domain::{
-    ConversationId, ModelResponse, NodeId, Repetition, Resumption, TenantId, ToolEnd, ToolStep,
-    ToolVisibility, TurnId, TurnStatus, TurnStep,
+    Action, ActionNeeded, Approver, CallDecision, ConversationId, ModelResponse, NodeId,
+    Repetition, Resumption, TenantId, ToolEnd, ToolStep, ToolVisibility, TurnId, TurnStatus,
+    TurnStep, Wait,
 };
 use futures::future::join_all;
 use ports::{Decided, Decision, Facts, FactsQuery, Lane, Rows, write_store::TurnAssignment};
@@ -61,7 +62,7 @@ fn ended(call: &str, status: &str) -> TurnStep {
 
 fn ends(begin: &BeginTurn, ended: Vec<(usize, TurnStep)>) -> RecordSteps {
     RecordSteps {
-        ended,
+        changed: ended,
         ..fixture::record_steps(begin, Vec::new())
     }
 }
@@ -93,6 +94,19 @@ fn all_steps() -> Vec<TurnStep> {
         at: usize::try_from(u32::MAX).unwrap_or(0),
         visibility: Some(ToolVisibility::Full),
         repetition: Repetition::HarmlessWithId,
+        wait: Some(Wait {
+            needs: ActionNeeded::Approval,
+            approver: Some(Approver::User),
+            expires_at: fixture::at(5),
+            decision: Some(CallDecision {
+                action: Action::Deny {
+                    reason: Some(text()),
+                },
+                by: fixture::principal(),
+                at: fixture::at(4),
+            }),
+            has_begun: true,
+        }),
         timeout_ms: Some(600_000),
         end: Some(ToolEnd {
             status: text(),

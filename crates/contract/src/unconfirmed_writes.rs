@@ -213,7 +213,7 @@ pub async fn unconfirmed_steps_are_written_once(storage: &Store) {
         let target = fixture::existing(&fixture::conversation(number + 10, agent.id), 0);
         let running = fixture::begin_turn(number * 10, &agent, target);
         RecordSteps {
-            ended: vec![(0, ended.clone())],
+            changed: vec![(0, ended.clone())],
             ..fixture::record_steps(&running, Vec::new())
         }
     });

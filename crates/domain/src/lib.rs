@@ -111,7 +111,7 @@ pub use tool_visibility::{Audience, ToolVisibility};
 pub use turn::{FinishReason, Turn, TurnStatus};
 pub use turn_event::{TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
 pub use turn_step::{
-    Decision, ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
+    CallDecision, ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
     Unanswered, Wait,
 };
 pub use unknown_members::UnknownMembers;

@@ -121,7 +121,8 @@ impl ToolEntry {
         };
         if self.is_of_client() {
             if !is_function_name(&self.name) {
-                let detail = "must be 1 to 64 letters, digits, '_' and '-' for a tool of the client";
+                let detail =
+                    "must be 1 to 64 letters, digits, '_' and '-' for a tool of the client";
                 fault("/name", FaultCode::BadFormat, detail);
             }
             let alone = "cannot be combined with run 'client'";
@@ -185,7 +186,8 @@ fn fault_of_parameters(schema: &Map<String, Value>) -> Option<&'static str> {
 fn has_foreign_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {
-            let is_foreign = name == "$ref" && value.as_str().is_some_and(|it| !it.starts_with('#'));
+            let is_foreign =
+                name == "$ref" && value.as_str().is_some_and(|it| !it.starts_with('#'));
             is_foreign || has_foreign_reference(value)
         }),
         Value::Array(items) => items.iter().any(has_foreign_reference),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    ChatReply, ConversationId, Problem, ReplyDelta, Seq, ToolCall, ToolCalled, ToolReturned, TurnId,
-    TurnStarted,
+    ChatReply, ConversationId, Problem, ReplyDelta, Seq, ToolCall, ToolCalled, ToolReturned,
+    TurnId, TurnStarted,
 };
 
 /// The data of `turn.queued` and `turn.cancelled`: the turn and its conversation.
@@ -116,10 +116,7 @@ impl TurnEvent {
     pub const fn is_last(&self) -> bool {
         matches!(
             self,
-            Self::RequiresAction(_)
-                | Self::Completed(_)
-                | Self::Failed(_)
-                | Self::Cancelled(_)
+            Self::RequiresAction(_) | Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_)
         )
     }
 }

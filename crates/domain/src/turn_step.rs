@@ -155,7 +155,7 @@ pub struct Wait {
     pub expires_at: Timestamp,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<CallDecision>,
     /// True once an approved call is about to be made.
     #[serde(default)]
     pub has_begun: bool,
@@ -164,7 +164,7 @@ pub struct Wait {
 /// The answer to a call that waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision {
+pub struct CallDecision {
     /// The answer.
     pub action: Action,
     /// Who gave it.
@@ -234,7 +234,7 @@ impl ToolStep {
     }
 
     /// Returns whether it may have been made.
-    fn may_have_begun(&self) -> bool {
+    pub(crate) fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
     }
 
@@ -259,7 +259,7 @@ impl ToolStep {
         }
     }
 
-    fn decision(&self) -> Option<&Decision> {
+    fn decision(&self) -> Option<&CallDecision> {
         self.wait.as_ref()?.decision.as_ref()
     }
 
@@ -308,7 +308,7 @@ impl ToolStep {
 
     /// Returns the text of the result, or why there is none.
     pub fn text(&self) -> String {
-        self.settled_end().into_owned().result
+        self.settled_end(Unanswered::Dismissed).into_owned().result
     }
 
     /// Returns the result as models read it: one JSON object in which the tool's result is a string.
@@ -391,7 +391,9 @@ pub fn tool_calls(journal: &[TurnStep], unanswered: Unanswered) -> Vec<ToolCall>
         TurnStep::Tool(call) => Some(call),
         _ => None,
     });
-    calls.map(|call| call.shown(&mut kept, unanswered)).collect()
+    calls
+        .map(|call| call.shown(&mut kept, unanswered))
+        .collect()
 }
 
 /// Returns the requests to models in a journal.

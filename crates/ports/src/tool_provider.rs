@@ -178,7 +178,9 @@ impl AgentTool {
         let name = &self.definition.name;
         match &self.provider {
             Some(provider) => provider.call(name, arguments, context).await,
-            None => Err(ToolError::Unavailable("only the client runs this tool".into())),
+            None => Err(ToolError::Unavailable(
+                "only the client runs this tool".into(),
+            )),
         }
     }
 }

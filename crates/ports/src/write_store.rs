@@ -24,7 +24,8 @@ pub use self::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
         ConversationRow, ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy,
         MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange, StepRow,
-        SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait, UsageRow,
+        SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
+        UsageRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

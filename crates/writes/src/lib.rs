@@ -28,9 +28,10 @@ mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
-    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
-    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UpdateAgent,
-    UpdateConversation,
+    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent,
+    CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, FailQueuedTurn,
+    HandOverTurn, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome,
+    UpdateAgent, UpdateConversation,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -7,9 +7,9 @@ use domain::{
 };
 use ports::{ConversationName, RepositoryError};
 use writes::{
-    AnswerOutcome, AnswerTurn, BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn,
-    ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome,
-    SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
+    AnswerOutcome, AnswerTurn, BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed,
+    CompletedTurn, ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn,
+    RecordTurnOutcome, SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
 };
 
 use super::{CachedCommand, Caches};

@@ -67,7 +67,15 @@ impl TurnFinisher<'_> {
         expires_at: Timestamp,
         completed: impl Fn(&Reply, Timestamp) -> CompletedChat,
     ) -> FinishedTurn {
-        if self.context.node.watch_membership().borrow().live.lowest_level < LEVEL {
+        if self
+            .context
+            .node
+            .watch_membership()
+            .borrow()
+            .live
+            .lowest_level
+            < LEVEL
+        {
             return self.fail(Problem::new(ProblemCode::Upgrading)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);

@@ -119,11 +119,7 @@ impl TurnRunner {
 
     /// Runs a turn that was promoted to `node` or goes on there, then those that are promoted after it.
     /// Returns the turn.
-    pub fn run_promoted(
-        self: &Arc<Self>,
-        promoted: PromotedTurn,
-        node: NodeId,
-    ) -> Arc<LiveTurn> {
+    pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) -> Arc<LiveTurn> {
         // Owned at once, or the reconciler could fail the turn as lost.
         let ownership = self.own_promoted(&promoted, node);
         let live = Arc::clone(&ownership.live);

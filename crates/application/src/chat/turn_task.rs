@@ -168,12 +168,7 @@ impl RunningTask<'_> {
         conversations.history(tenant, conversation, &query).await
     }
 
-    async fn suspend(
-        &self,
-        reply: Reply,
-        journal: &[TurnStep],
-        engine: Duration,
-    ) -> FinishedTurn {
+    async fn suspend(&self, reply: Reply, journal: &[TurnStep], engine: Duration) -> FinishedTurn {
         let tool_calls = tool_calls(journal, Unanswered::Waiting);
         let expires_at = tool_calls.iter().filter_map(|call| call.expires_at).min();
         let expires_at = expires_at.unwrap_or_else(|| self.context.ports.clock.now());

@@ -63,8 +63,15 @@ impl TurnService {
     async fn follow(&self, caller: &Principal, id: TurnId) -> Result<AcceptedTurn, TurnError> {
         let found = self.find(caller, id).await?.value;
         let turn = found.turn.clone();
-        let live = self.context.live.get_or_register_found(&caller.tenant, found);
+        let live = self
+            .context
+            .live
+            .get_or_register_found(&caller.tenant, found);
         let waiter = TurnWaiter::new(live, Arc::clone(&self.context.ports.turns));
-        Ok(AcceptedTurn::replayed(waiter, Some(turn), caller.audience()))
+        Ok(AcceptedTurn::replayed(
+            waiter,
+            Some(turn),
+            caller.audience(),
+        ))
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{MemorySize, ModelResponse, ModelStep, Repetition, ToolStep, sizes::PAST_RESULT_BYTES};
+use crate::{
+    MemorySize, ModelResponse, ModelStep, Repetition, ToolStep, Unanswered,
+    sizes::PAST_RESULT_BYTES,
+};
 
 /// The statuses of calls that were not made, although nothing was wrong with them.
 const NOT_MADE: [&str; 4] = ["denied", "dismissed", "expired", "too_many"];
@@ -167,13 +170,16 @@ impl ToolStep {
     /// Returns whether the call may have changed something that a second call would change again.
     pub fn may_have_acted(&self) -> bool {
         let status = self.end.as_ref().map(|end| end.status.as_str());
-        let was_made = status.is_none_or(|status| !NOT_MADE.contains(&status));
+        let was_made = match status {
+            Some(status) => !NOT_MADE.contains(&status),
+            None => self.may_have_begun(),
+        };
         was_made && self.repetition != Repetition::Harmless
     }
 
     /// Returns the call as later turns see it.
     fn remembered(&self) -> Self {
-        let mut end = self.settled_end().into_owned();
+        let mut end = self.settled_end(Unanswered::Dismissed).into_owned();
         if end.result.len() > PAST_RESULT_BYTES {
             end.result
                 .truncate(end.result.floor_char_boundary(PAST_RESULT_BYTES));
@@ -186,6 +192,7 @@ impl ToolStep {
             name: self.name.clone(),
             function: self.function.clone(),
             arguments: self.arguments.clone(),
+            wait: None,
             ..*self
         }
     }

@@ -36,11 +36,19 @@ pub struct ActionItem {
     #[schema(max_length = 2000, pattern = r"^[^\x00]*$", nullable = false)]
     reason: Option<String>,
     /// What a tool of the client has returned: text or any JSON, at most 64 KiB.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<Value>)]
     output: Option<Value>,
     /// Why a tool of the client has failed: text or any JSON, at most 64 KiB.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<Value>)]
     error: Option<Value>,
 }

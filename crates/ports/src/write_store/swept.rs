@@ -55,8 +55,12 @@ pub fn swept_conversations(
         unanswered,
         waiting: Vec::new(),
     };
-    let lost = lost.into_iter().map(|(id, turn)| swept(id, Some(turn), None));
-    let unanswered = unanswered.into_iter().map(|(id, turn)| swept(id, None, Some(turn)));
+    let lost = lost
+        .into_iter()
+        .map(|(id, turn)| swept(id, Some(turn), None));
+    let unanswered = unanswered
+        .into_iter()
+        .map(|(id, turn)| swept(id, None, Some(turn)));
     let mut conversations: Vec<_> = lost.chain(unanswered).collect();
     let indexes = conversations.iter().zip(0..);
     let mut indexes: HashMap<_, _> = indexes.map(|(found, index)| (found.id, index)).collect();

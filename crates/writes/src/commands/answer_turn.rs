@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Action, ActionNeeded, ConversationId, Decision, EventType, NodeId, Stamp, TenantId, ToolCall,
-    ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered, turn_step::tool_calls,
+    Action, ActionNeeded, CallDecision, ConversationId, EventType, NodeId, Stamp, TenantId,
+    ToolCall, ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered, turn_step::tool_calls,
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -157,7 +157,11 @@ impl Command for AnswerTurn {
             step: journal[number].clone(),
         });
         planner.rows.changed_steps.extend(rows);
-        Ok(Planned::Applied(self.store(planner, (row, conversation), journal)))
+        Ok(Planned::Applied(self.store(
+            planner,
+            (row, conversation),
+            journal,
+        )))
     }
 }
 
@@ -171,9 +175,7 @@ impl AnswerTurn {
     ) -> Result<Vec<usize>, (usize, AnswerRejection)> {
         let mut changed = Vec::new();
         for (index, answer) in self.answers.iter().enumerate() {
-            let is_asked = |step: &TurnStep| {
-                matches!(step, TurnStep::Tool(call) if call.call_id == answer.call_id)
-            };
+            let is_asked = |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.call_id == answer.call_id);
             let number = journal.iter().position(is_asked);
             let number = number.ok_or((index, AnswerRejection::NotFound))?;
             let TurnStep::Tool(call) = &mut journal[number] else {
@@ -212,7 +214,7 @@ impl AnswerTurn {
             _ if self.stamp.time >= wait.expires_at => return Err(AnswerRejection::Expired),
             _ => {}
         }
-        wait.decision = Some(Decision {
+        wait.decision = Some(CallDecision {
             action: action.clone(),
             by: self.stamp.actor.clone(),
             at: self.stamp.time,
@@ -229,7 +231,8 @@ impl AnswerTurn {
         journal: Vec<TurnStep>,
     ) -> AnswerOutcome {
         let ids = turn_ids(&row.turn, conversation);
-        let is_waiting = |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.is_waiting());
+        let is_waiting =
+            |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.is_waiting());
         if journal.iter().any(is_waiting) {
             planner.rows.waits.push(TurnWait {
                 tenant: self.tenant.clone(),

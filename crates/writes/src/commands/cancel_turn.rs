@@ -92,7 +92,7 @@ impl Command for CancelTurn {
             let calls = tool_calls(journal, Unanswered::Cancelled);
             (calls, requests(journal))
         };
-        let stored = stored_reply(row, FinishReason::Cancelled, Vec::new());
+        let stored = stored_reply(row, FinishReason::Cancelled);
         let partial = partial.or(stored.as_ref());
         let end = Ending {
             status: TurnStatus::Cancelled,

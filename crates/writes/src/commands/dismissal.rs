@@ -1,6 +1,9 @@
 //! The end of a turn that waits for an answer, because the user continues without one.
 
-use domain::{FinishReason, Stamp, ToolCall, TurnStatus, Unanswered, turn_step::tool_calls};
+use domain::{
+    FinishReason, RequestUsage, TurnStatus, Unanswered,
+    turn_step::{requests, tool_calls},
+};
 use ports::write_store::TurnRow;
 
 use super::{ending::Ending, turn_admission::ConversationState};
@@ -17,31 +20,23 @@ impl Planner<'_> {
         let Some(row) = waiting.and_then(|id| facts.turn(&begin.tenant, id)) else {
             return;
         };
-        let calls = tool_calls(
-            facts.journal(&begin.tenant, row.turn.id),
-            Unanswered::Dismissed,
-        );
-        let reply = stored_reply(row, FinishReason::Dismissed, calls.clone());
+        let journal = facts.journal(&begin.tenant, row.turn.id);
+        let requests = requests(journal);
+        let reply = stored_reply(row, FinishReason::Dismissed);
         let end = Ending {
             status: TurnStatus::Completed,
             reply: reply.as_ref(),
-            tool_calls: &calls,
+            tool_calls: &tool_calls(journal, Unanswered::Dismissed),
+            usage: RequestUsage::sum(&requests),
+            requests: &requests,
             error: None,
         };
-        let stamp = Stamp {
-            time: begin.stamp.time,
-            actor: begin.stamp.actor.clone(),
-        };
-        self.end(row, conversation, &end, None, &stamp);
+        self.end(row, conversation, &end, None, &begin.stamp);
     }
 }
 
 /// Returns the text of a turn that waited as its final reply.
-pub(super) fn stored_reply(
-    row: &TurnRow,
-    finish_reason: FinishReason,
-    tool_calls: Vec<ToolCall>,
-) -> Option<Reply> {
+pub(super) fn stored_reply(row: &TurnRow, finish_reason: FinishReason) -> Option<Reply> {
     let message = row.turn.reply.as_ref()?;
     Some(Reply {
         message_id: message.id,
@@ -50,6 +45,7 @@ pub(super) fn stored_reply(
         degraded: row.turn.degraded,
         finish_reason,
         usage: message.usage,
-        tool_calls,
+        requests: Vec::new(),
+        tool_calls: Vec::new(),
     })
 }

@@ -96,9 +96,9 @@ impl Command for SuspendTurn {
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let facts = planner.facts;
-        let own = facts.turn(&self.tenant, self.turn_id).filter(|row| {
-            row.node == Some(self.node) && row.turn.status == TurnStatus::InProgress
-        });
+        let own = facts
+            .turn(&self.tenant, self.turn_id)
+            .filter(|row| row.node == Some(self.node) && row.turn.status == TurnStatus::InProgress);
         let conversation = facts.conversation(&self.tenant, self.conversation_id);
         let (Some(row), Some(conversation)) = (own, conversation) else {
             return Ok(Planned::Rejected(SuspendOutcome::NotOwned));
@@ -109,6 +109,8 @@ impl Command for SuspendTurn {
                 status: TurnStatus::Completed,
                 reply: Some(&reply),
                 tool_calls: &reply.tool_calls,
+                usage: reply.usage,
+                requests: &reply.requests,
                 error: None,
             };
             let node = self.promote.then_some(self.node);
@@ -136,7 +138,9 @@ impl Command for SuspendTurn {
             ids,
         );
         planner.advance(conversation, after);
-        Ok(Planned::Applied(SuspendOutcome::Waits(Committed::at(waits))))
+        Ok(Planned::Applied(SuspendOutcome::Waits(Committed::at(
+            waits,
+        ))))
     }
 }
 

@@ -71,6 +71,7 @@ fn facts() -> Facts {
                 updated_at: fixture::at(1),
                 last_message_at: Some(fixture::at(1)),
                 running: None,
+                is_waiting: false,
                 waiting: 0,
                 first_waiting: None,
             },

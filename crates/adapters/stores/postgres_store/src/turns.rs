@@ -105,8 +105,10 @@ impl TurnSql for PostgresStore {
         "desc"
     );
 
-    const LIST_OF_STATUS_ASCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = $5"), ">", "asc");
-    const LIST_OF_STATUS_DESCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = $5"), "<", "desc");
+    const LIST_OF_STATUS_ASCENDING: &'static str =
+        list!(concat!("and ", turn_status!("r"), " = $5"), ">", "asc");
+    const LIST_OF_STATUS_DESCENDING: &'static str =
+        list!(concat!("and ", turn_status!("r"), " = $5"), "<", "desc");
 
     /// The running turn, or else the first queued one, or else the newest.
     const FIND_CURRENT: &'static str = concat!(

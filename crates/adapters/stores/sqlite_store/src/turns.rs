@@ -96,8 +96,10 @@ impl TurnSql for SqliteStore {
     const LIST_OPEN_DESCENDING: &'static str =
         list!("and r.status in ('queued', 'in_progress')", "<", "desc");
 
-    const LIST_OF_STATUS_ASCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = ?5"), ">", "asc");
-    const LIST_OF_STATUS_DESCENDING: &'static str = list!(concat!("and ", turn_status!("r"), " = ?5"), "<", "desc");
+    const LIST_OF_STATUS_ASCENDING: &'static str =
+        list!(concat!("and ", turn_status!("r"), " = ?5"), ">", "asc");
+    const LIST_OF_STATUS_DESCENDING: &'static str =
+        list!(concat!("and ", turn_status!("r"), " = ?5"), "<", "desc");
 
     /// The running turn, or else the first queued one, or else the newest.
     const FIND_CURRENT: &'static str = concat!(

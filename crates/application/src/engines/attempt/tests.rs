@@ -169,7 +169,7 @@ fn earlier_steps_of_another_engine_or_without_tools_are_history() {
             input_schema: Value::Null,
             hints: ports::ToolHints::default(),
         }),
-        provider: Arc::new(Unused),
+        provider: Some(Arc::new(Unused)),
     };
     for (steps, has_tools, is_kept) in [
         (vec!["llm", "llm"], true, true),

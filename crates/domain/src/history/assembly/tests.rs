@@ -48,6 +48,7 @@ fn call(id: &str, at: usize, repetition: Repetition, end: Option<&str>) -> TurnS
         at,
         visibility: None,
         repetition,
+        wait: None,
         timeout_ms: None,
         end: end.map(|result| ToolEnd::new(ToolCall::OK, result.to_owned(), Duration::ZERO)),
     })

@@ -7,8 +7,7 @@ use access::{
 };
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
-    principal_limits::TooManyLogBytes,
-    turns::AnswerRejection,
+    principal_limits::TooManyLogBytes, turns::AnswerRejection,
 };
 use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
 use ports::{HomeError, RepositoryError, ToldCause};
@@ -245,7 +244,11 @@ fn rejected_answer(index: usize, reason: AnswerRejection) -> ApiError {
         },
         AnswerRejection::WrongKind { needs } => {
             let detail = format!("the call needs {}", needs.as_str());
-            ApiError::invalid(format!("/actions/{index}"), FaultCode::NotCombinable, detail)
+            ApiError::invalid(
+                format!("/actions/{index}"),
+                FaultCode::NotCombinable,
+                detail,
+            )
         }
     }
 }

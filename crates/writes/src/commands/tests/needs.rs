@@ -67,6 +67,7 @@ fn all_facts() -> Facts {
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
+        unanswered: None,
         waiting: vec![WaitingTurn {
             id: fixture::turn_id(9),
             is_expired: false,

@@ -16,6 +16,7 @@ fn lost_facts(node: Option<NodeId>, journal: Vec<TurnStep>) -> Facts {
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
+        unanswered: None,
         waiting: Vec::new(),
     }];
     facts

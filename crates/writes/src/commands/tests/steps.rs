@@ -24,7 +24,7 @@ fn record(turn: u32, node: NodeId) -> RecordSteps {
         conversation_id: fixture::conversation_id(1),
         node,
         begun: (3..).zip(journal()).collect(),
-        ended: vec![(1, journal().remove(1))],
+        changed: vec![(1, journal().remove(1))],
     }
 }
 
@@ -59,7 +59,7 @@ fn steps_of_a_running_turn_are_the_only_rows() {
             may_act: true,
         }],
         steps: record.begun.into_iter().map(row).collect(),
-        step_ends: record.ended.into_iter().map(row).collect(),
+        changed_steps: record.changed.into_iter().map(row).collect(),
         ..Rows::default()
     };
     assert_eq!(rows, expected);

@@ -31,6 +31,7 @@ fn lost(waiting: Vec<WaitingTurn>) -> SweptConversation {
     SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
+        unanswered: None,
         waiting,
     }
 }
@@ -39,6 +40,7 @@ fn lost(waiting: Vec<WaitingTurn>) -> SweptConversation {
 fn free(waiting: Vec<WaitingTurn>) -> SweptConversation {
     SweptConversation {
         lost: None,
+        unanswered: None,
         ..lost(waiting)
     }
 }
@@ -238,8 +240,9 @@ fn the_queues_of_conversations_are_separate_and_in_order() {
         SweptConversation {
             id: other,
             lost: None,
+            unanswered: None,
             waiting: vec![waiting(5, false), waiting(3, true)],
         },
     ];
-    assert_eq!(swept_conversations([lost_turn], queue), expected);
+    assert_eq!(swept_conversations([lost_turn], [], queue), expected);
 }

@@ -112,16 +112,25 @@ impl Tables {
             turn.turn_number = Some(row.turn_number);
             turn.message_seq = Some(row.message_seq);
         }
+        for row in &rows.waits {
+            let turn = self.turns.get_mut(&(row.tenant.clone(), row.id));
+            let turn = turn.expect("it exists");
+            turn.turn.status = TurnStatus::RequiresAction;
+            turn.reply_seq = row.reply_seq;
+            turn.node = None;
+        }
         for row in &rows.assignments {
             let key = (row.tenant.clone(), row.id);
-            self.turns.get_mut(&key).expect("it exists").node = row.node;
+            let turn = self.turns.get_mut(&key).expect("it exists");
+            turn.turn.status = TurnStatus::InProgress;
+            turn.node = row.node;
         }
         for row in &rows.steps {
             let journal = self.journals.entry((row.tenant.clone(), row.turn_id));
             let entry = journal.or_default().entry(row.number);
             entry.or_insert_with(|| row.step.clone());
         }
-        for row in &rows.step_ends {
+        for row in &rows.changed_steps {
             let journal = self.journals.get_mut(&(row.tenant.clone(), row.turn_id));
             let entry = journal.and_then(|journal| journal.get_mut(&row.number));
             let entry = entry.expect("it has begun");

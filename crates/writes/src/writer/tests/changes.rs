@@ -101,7 +101,7 @@ impl Writing {
             conversation_id: fixture::conversation_id(conversation),
             node: fixture::node_id(1),
             begun,
-            ended,
+            changed: ended,
         }
     }
 

@@ -25,6 +25,7 @@ fn step(text: &str, ids: &[&str]) -> Arc<ModelStep> {
         at: text.len(),
         visibility: None,
         repetition: Repetition::Acts,
+        wait: None,
         timeout_ms: None,
         end: Some(ToolEnd::new("ok", "refunded".to_owned(), Duration::ZERO)),
     };

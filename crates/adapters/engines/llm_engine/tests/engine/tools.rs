@@ -47,7 +47,7 @@ pub(crate) fn tool_taking(name: &str, schema: Value) -> AgentTool {
             input_schema: schema,
             hints: ToolHints::default(),
         }),
-        provider: Arc::new(Uncalled),
+        provider: Some(Arc::new(Uncalled)),
     }
 }
 
@@ -73,6 +73,7 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
         at: 0,
         visibility: None,
         repetition: Repetition::Acts,
+        wait: None,
         timeout_ms: None,
         end: Some(ToolEnd::new("ok", "noon".to_owned(), Duration::ZERO)),
     });

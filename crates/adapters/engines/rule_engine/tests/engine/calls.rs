@@ -55,7 +55,7 @@ fn request_to(rules: impl Into<Vec<Rule>>, tool: &str, message: &str) -> ModelRe
             input_schema: json!({"type": "object"}),
             hints: ToolHints::default(),
         }),
-        provider: Arc::new(Uncalled),
+        provider: Some(Arc::new(Uncalled)),
     };
     ModelRequest {
         tools: Arc::new([tool]),
@@ -102,6 +102,7 @@ fn add_step(request: &mut ModelRequest, call_id: &str, arguments: &str, result: 
         at: 0,
         visibility: None,
         repetition: domain::Repetition::Acts,
+        wait: None,
         timeout_ms: None,
         end: Some(end),
     };

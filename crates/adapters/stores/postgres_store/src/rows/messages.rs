@@ -129,7 +129,6 @@ pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
     });
 }
 
-
 /// Copies messages into new conversations.
 pub(super) fn copy(batch: &mut CteBatch, rows: &[MessageCopy]) {
     batch.add(COPY, rows, |copy, rows| {

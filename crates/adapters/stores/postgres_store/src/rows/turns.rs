@@ -1,7 +1,9 @@
 //! Rows of `turns`.
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
-use ports::write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait};
+use ports::write_store::{
+    StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
+};
 use sqlx::types::Json;
 
 use crate::{
@@ -184,7 +186,6 @@ pub(super) fn wait(batch: &mut CteBatch, rows: &[TurnWait]) {
             .column(rows, |row| row.expires_at.date_time())
     });
 }
-
 
 /// Gives turns in progress to other nodes.
 pub(super) fn assign(batch: &mut CteBatch, rows: &[TurnAssignment]) {

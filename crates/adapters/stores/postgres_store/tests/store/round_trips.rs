@@ -113,7 +113,7 @@ async fn a_step_is_one_round_trip() {
             ..call(number + 1)
         });
         let record = RecordSteps {
-            ended: vec![(number + 1, ended)],
+            changed: vec![(number + 1, ended)],
             ..fixture::record_steps(&begin, Vec::new())
         };
         assert!(writes.write(record).await.unwrap());

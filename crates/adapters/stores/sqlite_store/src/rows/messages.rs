@@ -107,7 +107,6 @@ pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
     );
 }
 
-
 /// Copies messages into a new conversation.
 pub(super) fn copy<'r>(changes: &mut Changes<'r>, row: &'r MessageCopy) {
     changes.add(

@@ -152,7 +152,6 @@ pub(super) fn wait<'r>(
     Ok(())
 }
 
-
 /// Gives a turn in progress to another node.
 pub(super) fn assign<'r>(changes: &mut Changes<'r>, row: &'r TurnAssignment) {
     changes.add(

@@ -250,7 +250,7 @@ pub(super) fn request_with(fake_tools: &Arc<FakeTools>, names: &[&str]) -> Model
             input_schema: json!({"type": "object"}),
             hints: ToolHints::default(),
         }),
-        provider: Arc::clone(fake_tools) as Arc<dyn ToolProvider>,
+        provider: Some(Arc::clone(fake_tools) as Arc<dyn ToolProvider>),
     });
     ModelRequest {
         tools: tools.collect(),

@@ -6,16 +6,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use contract::fixture;
-use domain::{MessageId, Problem, ToolCall, TurnStep};
+use domain::{MessageId, Problem, Timestamp, ToolCall, TurnStep};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use ports::{
-    ConditionalRows, Decided, Decision, Facts, Lane, ModelChunk, ModelRequest, RepositoryError,
-    Rows, Transacted, WriteError, WriteStore,
+    Clock, ConditionalRows, Decided, Decision, Facts, Lane, ModelChunk, ModelRequest,
+    RepositoryError, Rows, Transacted, WriteError, WriteStore,
 };
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -41,7 +42,7 @@ pub(super) struct JournalStore {
 impl JournalStore {
     fn apply(&self, rows: &Rows) {
         let mut entries = self.entries.lock();
-        let counts = (rows.steps.len(), rows.step_ends.len());
+        let counts = (rows.steps.len(), rows.changed_steps.len());
         if counts != (0, 0) {
             self.writes.lock().push(counts);
         }
@@ -49,7 +50,7 @@ impl JournalStore {
             assert_eq!(row.number, entries.len());
             entries.push(row.step.clone());
         }
-        for row in &rows.step_ends {
+        for row in &rows.changed_steps {
             let begun = mem::replace(&mut entries[row.number], row.step.clone());
             assert!(!begun.has_ended() && row.step.has_ended());
         }
@@ -128,6 +129,18 @@ impl Ended {
     }
 }
 
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        fixture::at(0)
+    }
+
+    fn running_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
 impl RunningTurn {
     /// A turn of `request` with these entries, which another process has written.
     pub(super) fn resumed(request: &ModelRequest, entries: &[TurnStep]) -> Self {
@@ -169,9 +182,10 @@ impl RunningTurn {
         request: ModelRequest,
         responses: Vec<Vec<ModelChunk>>,
     ) -> Option<Ended> {
-        let (model, chain) = Model::in_chain(std::time::Duration::ZERO, &request, responses);
+        let (model, chain) = Model::in_chain(Duration::ZERO, &request, responses);
         let entries = self.store.entries.lock().clone();
-        let journal = Journal::new(&self.writes, &self.ownership, &self.is_draining, entries);
+        let (draining, owned) = (&self.is_draining, &self.ownership);
+        let journal = Journal::new(&self.writes, &Noon, owned, draining, entries);
         let live = &self.ownership.live;
         let id = MessageId::new(uuid::Uuid::nil());
         let replying = run_engine_chain(id, &chain, &request, None, &**live, Some(&journal));

@@ -31,6 +31,7 @@ fn lost_round(request: &ModelRequest, calls: &[(&str, Repetition, Option<&str>)]
             at: "Let me look.".len(),
             visibility: None,
             repetition: *repetition,
+            wait: None,
             timeout_ms: Some(15_000),
             end: status.map(end),
         }));

@@ -54,6 +54,7 @@ fn returned(id: &str, at: usize) -> TurnEvent {
 
 fn completed() -> TurnEvent {
     TurnEvent::Completed(ChatReply {
+        tool_calls: Vec::new(),
         message: "It is noon.".to_owned(),
         conversation_id: Some(ConversationId::new(Uuid::nil())),
         turn_id: turn_id(),
