@@ -51,7 +51,7 @@ macro_rules! newer_version_contract {
 const EVENTS: [&str; 4] = [
     "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
          actor) \
-     select e.tenant_id, t.head_seq + 1, 'turn.requires_action', e.time, e.agent_id, \
+     select e.tenant_id, t.head_seq + 1, 'turn.paused', e.time, e.agent_id, \
          e.conversation_id, e.user_id, e.turn_id, e.actor \
      from events e join tenants t on t.id = e.tenant_id and t.head_seq = e.seq",
     "insert into events (tenant_id, seq, type, time, agent_id, actor) \
@@ -105,7 +105,7 @@ pub async fn an_event_of_an_unknown_type_is_delivered_with_its_ids(store: &impl 
         .collect();
     assert_eq!(
         types,
-        ["turn.requires_action", "agent.published", "tenant.paused"]
+        ["turn.paused", "agent.published", "tenant.paused"]
     );
     assert!(
         events[before..]
@@ -168,11 +168,11 @@ pub async fn an_event_about_nothing_known_is_visible_to_those_who_see_everything
     for (visibility, expected) in [
         (
             all,
-            &["turn.requires_action", "agent.published", "tenant.paused"][..],
+            &["turn.paused", "agent.published", "tenant.paused"][..],
         ),
         (agents_only, &["agent.published"]),
-        (conversations_only, &["turn.requires_action"]),
-        (owner, &["turn.requires_action", "agent.published"]),
+        (conversations_only, &["turn.paused"]),
+        (owner, &["turn.paused", "agent.published"]),
         (stranger, &["agent.published"]),
     ] {
         let unknown = |kind: &EventType| matches!(kind, EventType::Other(_));

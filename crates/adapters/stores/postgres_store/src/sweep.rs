@@ -75,8 +75,7 @@ relational::statements! {
 
     const UNANSWERED_TURNS: &str = concat!(
         "select r.conversation_id, r.id, r.agent_id from turns r \
-         where r.action_expires_at <= clock_timestamp() and r.tenant_id = $1 \
-             and r.status = 'in_progress' and ",
+         where r.action_expires_at <= clock_timestamp() and r.tenant_id = $1 and ",
         level_permits!("r"),
         " order by r.action_expires_at limit $2"
     );

@@ -76,7 +76,7 @@ relational::statements! {
         "select r.conversation_id, r.id from turns r indexed by turns_by_action_expiry \
          where r.action_expires_at <= ",
         now!(),
-        " and r.tenant_id = ?1 and r.status = 'in_progress' and ",
+        " and r.tenant_id = ?1 and ",
         level_permits!("r"),
         " order by r.action_expires_at limit ?2"
     );

@@ -114,7 +114,7 @@ async fn the_time_limit_of_an_entry_wins() {
         meeting: Some(Barrier::new(2)),
         ..FakeTools::default()
     });
-    let config = json!({"tools": [{"name": "meet", "timeoutMs": 20_000}]});
+    let config = json!({"tools": [{"name": "meet", "timeoutMs": 20_000, "approval": "never"}]});
     let request = configured(request_with(&fake_tools, &["meet"]), config);
     let responses = vec![response(&[call("meet", "{}")]), response(&[text("Alone.")])];
     let began = tokio::time::Instant::now();
