@@ -242,6 +242,8 @@ export interface components {
         };
         /** @description A problem, with the members that only some codes have. */
         ProblemBody: components["schemas"]["Problem"] & {
+            /** @description For `action_decided`: the status of the tool call. */
+            callStatus?: string;
             /** @description For a chat whose turn was stored: its conversation, also if the chat created it. */
             conversationId?: components["schemas"]["ConversationId"];
             /**

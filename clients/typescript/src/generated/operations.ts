@@ -62,6 +62,7 @@ export interface Operations {
   },
   turns: {
     get: "get /api/turns/{id}",
+    answer: "post /api/turns/{id}/actions",
     cancel: "post /api/turns/{id}/cancel"
   },
   userTokens: {
@@ -87,7 +88,7 @@ export const operations = {
   principal: "get get",
   regions: "list get",
   rules: "test post /test",
-  turns: "get get /{id},cancel post /{id}/cancel",
+  turns: "get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
   userTokens: "create post,withdraw delete",
   ws: "createTicket post /tickets"
 };

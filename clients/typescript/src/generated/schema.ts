@@ -351,6 +351,21 @@ export interface paths {
         get: operations["get_turn"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/turns/{id}/actions": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never; put?: never;
+        /**
+         * Answer tool calls of a turn that waits for them (`status: "requires_action"`).
+         * @description A call with `needs: "approval"` takes a `decision`, one with `needs: "output"` an `output` or an
+         *     `error`. The first answer to a call wins; the same answer again changes nothing. With the last answer
+         *     the turn goes on. The response is the turn when it has ended or waits again, or, as for a chat, its
+         *     events, which continue the reply after `turn.resumed`, or with `Prefer: respond-async` the turn at once.
+         */
+        post: operations["answer_turn"];
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/turns/{id}/cancel": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -511,6 +526,34 @@ export interface components {
             /** @description The type of the token; only one type exists. */
             token_type_hint?: string;
         };
+        /**
+         * @description The decision about a call.
+         * @enum {string}
+         */
+        ActionDecision: "approve" | "deny";
+        /** @description The answer to a tool call: exactly one of `decision`, `output` and `error`. */
+        ActionItem: {
+            /** @description The id of the call. */
+            callId: string;
+            /** @description For a call that needs approval. */
+            decision?: components["schemas"]["ActionDecision"];
+            /** @description Why a tool of the client has failed: text or any JSON, at most 64 KiB. */
+            error?: unknown;
+            /** @description What a tool of the client has returned: text or any JSON, at most 64 KiB. */
+            output?: unknown;
+            /** @description The reason of a denial, for the model. */
+            reason?: string;
+        };
+        /**
+         * @description What a tool call waits for.
+         * @enum {string}
+         */
+        ActionNeeded: "approval" | "output";
+        /** @description The answers to tool calls of a turn: all of them are stored, or none. */
+        ActionsRequest: {
+            /** @description The answers. */
+            actions: components["schemas"]["ActionItem"][];
+        };
         /** @description An agent as clients receive it and as the event log stores it. */
         Agent: {
             /**
@@ -538,6 +581,12 @@ export interface components {
         };
         /** @description The configuration of an agent. Absent members stay absent and have their default effect. */
         AgentConfig: {
+            /**
+             * Format: int32
+             * @description Time in seconds for which a turn waits until its user, or the page, answers a tool call. Default
+             *     604800.
+             */
+            actionTimeoutSeconds?: number;
             /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -590,6 +639,12 @@ export interface components {
         };
         /** @description JSON merge patch (RFC 7396) of `AgentConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         AgentConfigPatch: {
+            /**
+             * Format: int32
+             * @description Time in seconds for which a turn waits until its user, or the page, answers a tool call. Default
+             *     604800.
+             */
+            actionTimeoutSeconds?: number | null;
             /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -730,6 +785,16 @@ export interface components {
             /** @constant */
             type: "agent.updated";
         };
+        /**
+         * @description Whether a person must approve a call.
+         * @enum {string}
+         */
+        Approval: "never" | "always" | "destructive";
+        /**
+         * @description Who may approve a call.
+         * @enum {string}
+         */
+        Approver: "user" | "staff";
         /** @description The metadata of the authorization server. */
         AuthorizationServerMetadata: {
             grant_types_supported: string[];
@@ -772,7 +837,7 @@ export interface components {
          */
         CapabilityKind: "tool" | "server";
         /** @description The data of an event in the stream of a chat. `type` is the name of the event. */
-        ChatEvent: components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnStarted"];
+        ChatEvent: components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnRequires_action"] | components["schemas"]["ChatTurnResumed"] | components["schemas"]["ChatTurnStarted"];
         ChatProblem: components["schemas"]["Problem"] & {
             /** @description The conversation of the turn, also if this request created it. */
             conversationId?: components["schemas"]["ConversationId"];
@@ -806,6 +871,8 @@ export interface components {
              *     absent if nothing is stored.
              */
             seq?: components["schemas"]["Seq"];
+            /** @description The tool calls of the turn, if it waits for an answer to one of them. */
+            toolCalls?: components["schemas"]["ToolCall"][];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             usage?: components["schemas"]["Usage"] | null;
@@ -972,6 +1039,8 @@ export interface components {
              *     absent if nothing is stored.
              */
             seq?: components["schemas"]["Seq"];
+            /** @description The tool calls of the turn, if it waits for an answer to one of them. */
+            toolCalls?: components["schemas"]["ToolCall"][];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -1002,6 +1071,31 @@ export interface components {
             turnId: components["schemas"]["TurnId"];
             /** @constant */
             type: "turn.queued";
+        };
+        /** @description The turn waits for answers to tool calls. The stream ends; that of the answers continues the reply. */
+        ChatTurnRequires_action: {
+            conversationId?: components["schemas"]["ConversationId"] | null;
+            /** @description A position of the event log at which the turn waits. */
+            seq?: components["schemas"]["Seq"];
+            /** @description The tool calls of the turn. Those with `needs` wait for an answer. */
+            toolCalls: components["schemas"]["ToolCall"][];
+            /** @description The turn. */
+            turnId: components["schemas"]["TurnId"];
+            /** @constant */
+            type: "turn.requires_action";
+        };
+        /** @description The turn goes on, and the reply continues. */
+        ChatTurnResumed: {
+            conversationId?: components["schemas"]["ConversationId"] | null;
+            /**
+             * @description A position of the event log at which the turn has ended; absent before its end, and if nothing
+             *     is stored.
+             */
+            seq?: components["schemas"]["Seq"];
+            /** @description The turn. */
+            turnId: components["schemas"]["TurnId"];
+            /** @constant */
+            type: "turn.resumed";
         };
         /** @description The turn has started, and the engine is about to be called. */
         ChatTurnStarted: {
@@ -1110,6 +1204,12 @@ export interface components {
         };
         /** @description An agent's whole configuration. `name`, `personality` and `capabilities` may be beside it; they keep their values when absent. */
         ConfigBody: {
+            /**
+             * Format: int32
+             * @description Time in seconds for which a turn waits until its user, or the page, answers a tool call. Default
+             *     604800.
+             */
+            actionTimeoutSeconds?: number;
             /**
              * @description The agent's capabilities, each 1–64 characters after trimming. Default: none.
              * @example [
@@ -1316,7 +1416,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. */
@@ -1377,7 +1477,7 @@ export interface components {
          * @description The reason why a reply ended.
          * @enum {string}
          */
-        FinishReason: "stop" | "length" | "content_filter" | "cancelled";
+        FinishReason: "stop" | "length" | "content_filter" | "cancelled" | "requires_action" | "dismissed";
         /** @description The origin of a fork. */
         ForkOrigin: {
             /** @description The conversation whose messages were copied. */
@@ -1957,7 +2057,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2401,6 +2501,8 @@ export interface components {
         };
         /** @description One call of a tool during a turn. */
         ToolCall: {
+            /** @description While it waits for approval: who may approve it. */
+            approver?: components["schemas"]["Approver"];
             /**
              * @description The arguments of the call. An empty object replaces arguments that are nested more than 32
              *     levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
@@ -2409,15 +2511,23 @@ export interface components {
             arguments: unknown;
             /** @description The position in the reply at which the tool was called, in bytes of UTF-8. */
             at?: number;
+            /** @description The time of the answer. */
+            decidedAt?: components["schemas"]["Timestamp"];
+            /** @description Who has answered it, as the `actor` of events. */
+            decidedBy?: components["schemas"]["PrincipalId"];
             /**
              * Format: int64
              * @description The duration in milliseconds.
              */
             durationMs: number;
+            /** @description While it waits: the time from which it can no longer be answered. */
+            expiresAt?: components["schemas"]["Timestamp"];
             /** @description The id of the call, unique among all turns; empty in turns of earlier versions. */
             id?: string;
             /** @description The tool's name. */
             name: string;
+            /** @description While it waits: what it needs. */
+            needs?: components["schemas"]["ActionNeeded"];
             /**
              * @description The result, or the reason of the failure, as the model receives it. Null if it exceeds
              *     64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
@@ -2436,6 +2546,13 @@ export interface components {
         /** @description A tool of an agent, and how its calls are made and shown. */
         ToolEntry: {
             /**
+             * @description Whether a person must approve a call: `never`, `always`, or if the tool is `destructive`: if it
+             *     says so, or says neither that it only reads nor that it is not. Default: `destructive`.
+             */
+            approval?: components["schemas"]["Approval"];
+            /** @description The description of a tool of the client, for the model. */
+            description?: string;
+            /**
              * @description A built-in tool, `<server>/<tool>`, or `<server>/*` for all tools of a server, also those that
              *     it adds later. An exact name wins over `*`, and an entry over a capability. A name stands
              *     once.
@@ -2443,14 +2560,33 @@ export interface components {
              */
             name: string;
             /**
+             * @description The JSON Schema of the arguments of a tool of the client: an object, at most 16 KiB, nested at most
+             *     16 deep, without references to other documents.
+             */
+            parameters?: Record<string, never>;
+            /**
+             * @description Who runs the tool: the `server`, or the `client` that sent the message. A tool of the client has a
+             *     name of 1 to 64 letters, digits, `_` and `-`, a description and a schema of its arguments; the turn
+             *     waits for its output. Default: `server`.
+             */
+            run?: components["schemas"]["ToolRunner"];
+            /**
              * Format: int32
              * @description Time limit of a call in milliseconds, whether or not the tool reports progress. Default: the
              *     server's limit, or 15000.
              */
             timeoutMs?: number;
-            /** @description What users see of the calls. Default: `status`. */
+            /**
+             * @description What users see of the calls. Default: `status`; `full` for tools of the client, and for calls that
+             *     the user must approve.
+             */
             visibility?: components["schemas"]["ToolVisibility"];
         };
+        /**
+         * @description Who runs a tool.
+         * @enum {string}
+         */
+        ToolRunner: "server" | "client";
         /**
          * @description What users see of the calls of a tool. Keys, clients and principals with `conversations:all` see all of them.
          * @enum {string}
@@ -2543,6 +2679,12 @@ export interface components {
             /** @constant */
             type: "turn.queued";
         };
+        /** @description The event `turn.requires_action`. */
+        TurnRequires_actionEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
+            type: "turn.requires_action";
+        };
         /** @description The event `turn.resumed`. */
         TurnResumedEvent: components["schemas"]["EventHead"] & {
             data: components["schemas"]["TurnEventDataOrDeleted"];
@@ -2559,7 +2701,7 @@ export interface components {
          * @description The state of a turn. The last three are final, and every turn reaches exactly one of them.
          * @enum {string}
          */
-        TurnStatus: "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+        TurnStatus: "queued" | "in_progress" | "requires_action" | "completed" | "failed" | "cancelled";
         /** @description The token counts of an engine. */
         Usage: {
             /**
@@ -4892,6 +5034,105 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    answer_turn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `respond-async`: return the turn at once. */
+                Prefer?: string | null;
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The turn. */
+                id: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "actions": [
+                 *         {
+                 *           "callId": "the id of the call",
+                 *           "decision": "approve"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ActionsRequest"];
+            };
+        };
+        responses: {
+            /** @description The turn, or its events. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Server-Timing": components["headers"]["ServerTiming"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Turn"];
+                    "text/event-stream": components["schemas"]["ChatEvent"];
+                };
+            };
+            /** @description The turn, which continues in the background. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Turn"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description A call was answered before, or it is too late. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ChatProblem"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            /** @description An internal error occurred. */
+            500: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ChatProblem"];
+                };
+            };
+            /** @description The store cannot be reached. */
+            503: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ChatProblem"];
+                };
+            };
         };
     };
     cancel_turn: {
