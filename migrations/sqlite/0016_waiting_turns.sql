@@ -3,6 +3,9 @@
 -- The time from which the turn can no longer be answered; null unless it waits.
 alter table turns add column action_expires_at integer;
 
+-- The tools that the client has added to the turn; null if there are none.
+alter table turns add column client_tools text;
+
 create index turns_by_action_expiry on turns (action_expires_at) where action_expires_at is not null;
 
 drop index turns_unowned;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{
-    Agent, FaultCode, InputFault, RuleCall, ToolEntry,
+    Agent, ClientTool, FaultCode, InputFault, RuleCall, ToolEntry,
     fault::push_index,
     tool_entry::{server_of_all_tools, server_of_tool},
 };
@@ -42,10 +42,11 @@ impl Toolbox {
     }
 
     /// Returns the tools that an agent has now: its entries and its capabilities select single tools,
-    /// or all tools of a server.
-    pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
+    /// or all tools of a server. `of_chat` are those that the client has added.
+    pub(crate) fn of(&self, agent: &Agent, of_chat: &[ClientTool]) -> ToolsOfAgent {
         let named = NamedTools::of(agent);
-        if named.0.is_empty() && tools_of_clients(agent).next().is_none() {
+        let of_client = tools_of_client(agent, of_chat);
+        if named.0.is_empty() && of_client.is_empty() {
             return ToolsOfAgent::default();
         }
         let (mut tools, mut unavailable) = (Vec::new(), BTreeSet::new());
@@ -54,24 +55,38 @@ impl Toolbox {
             unavailable.extend(named.unavailable(&provided.capabilities));
             let selected = provided.tools.into_iter();
             let selected = selected.filter(|tool| named.selects(&tool.name));
-            tools.extend(selected.map(|definition| (definition, Some(provider))));
+            tools.extend(selected.map(|definition| (definition, provider)));
         }
-        // The tools of servers come first, so they win over one of the same name.
-        tools.extend(tools_of_clients(agent).map(|definition| (definition, None)));
-        let mut seen = HashSet::new();
-        tools.retain(|(definition, _)| seen.insert(definition.name.clone()));
+        let mut tools = offered(tools);
+        // A tool of a server wins over one of the client with the same function name.
+        let taken: HashSet<_> = tools.iter().map(|tool| tool.function.clone()).collect();
+        let of_client = of_client.into_iter().filter(|it| !taken.contains(&it.name));
+        tools.extend(of_client.map(|definition| AgentTool {
+            function: definition.name.clone(),
+            definition,
+            provider: None,
+        }));
         if tools.len() > MAX_TOOLS {
             tracing::debug!(
                 tools = tools.len(),
                 "agent has more tools than a request may contain; the rest are not offered"
             );
             let rest = tools.drain(MAX_TOOLS..);
-            unavailable.extend(rest.map(|(definition, _)| definition.name.clone()));
+            unavailable.extend(rest.map(|tool| tool.definition.name.clone()));
         }
         ToolsOfAgent {
-            tools: offered(tools),
+            tools: tools.into(),
             unavailable: unavailable.into_iter().collect(),
         }
+    }
+
+    /// Returns the indices of the tools of a chat whose names the model would see twice.
+    pub(crate) fn clashes(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<usize> {
+        let own = self.of(agent, &[]);
+        let is_taken = |name: &str| own.tools.iter().any(|tool| tool.function == name);
+        let clashing = of_chat.iter().enumerate();
+        let clashing = clashing.filter(|(_, tool)| is_taken(&tool.name));
+        clashing.map(|(index, _)| index).collect()
     }
 
     /// Returns a fault for each name of an entry or of a rule's call that is neither a built-in tool nor
@@ -130,7 +145,7 @@ fn calls_of_rules(agent: &Agent) -> impl Iterator<Item = (usize, &RuleCall)> {
 }
 
 /// Gives the tools function names.
-fn offered(tools: Vec<(Arc<ToolDefinition>, Option<&Arc<dyn ToolProvider>>)>) -> Arc<[AgentTool]> {
+fn offered(tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Vec<AgentTool> {
     let names: Vec<_> = tools.iter().map(|(it, _)| it.name.as_str()).collect();
     let functions = function_names(&names);
     let offered = tools.into_iter().zip(functions);
@@ -138,23 +153,26 @@ fn offered(tools: Vec<(Arc<ToolDefinition>, Option<&Arc<dyn ToolProvider>>)>) ->
         .map(|((definition, provider), function)| AgentTool {
             function,
             definition,
-            provider: provider.cloned(),
+            provider: Some(Arc::clone(provider)),
         })
         .collect()
 }
 
-/// Returns the tools that an agent gives to its clients.
-fn tools_of_clients(agent: &Agent) -> impl Iterator<Item = Arc<ToolDefinition>> {
+/// Returns the tools of the client in a turn: those of the agent, and those of the chat.
+fn tools_of_client(agent: &Agent, of_chat: &[ClientTool]) -> Vec<Arc<ToolDefinition>> {
     let entries = agent.config.tool_entries().iter();
-    entries.filter(|entry| entry.is_of_client()).map(|entry| {
-        let parameters = entry.parameters.clone().unwrap_or_default();
-        Arc::new(ToolDefinition {
-            name: entry.name.clone(),
-            description: entry.description.clone().unwrap_or_default(),
-            input_schema: Value::Object(parameters),
-            hints: ToolHints::default(),
+    let tools = entries.filter_map(ToolEntry::client_tool);
+    let tools = tools.chain(of_chat.iter().cloned());
+    tools
+        .map(|tool| {
+            Arc::new(ToolDefinition {
+                name: tool.name,
+                description: tool.description,
+                input_schema: Value::Object(tool.parameters),
+                hints: ToolHints::default(),
+            })
         })
-    })
+        .collect()
 }
 
 /// The tools of an agent, read at one moment.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Agent, Conversation, NodeId, Problem, ProblemCode, Resumption, TurnId, TurnStatus, TurnStep,
+    Agent, ClientTool, Conversation, NodeId, Problem, ProblemCode, Resumption, TurnId, TurnStatus,
+    TurnStep,
 };
 use writes::{BeginTurn, HandOverTurn, Sweep, SweepOutcome};
 
@@ -122,6 +123,10 @@ fn with_key(begin: BeginTurn) -> BeginTurn {
     let key = fixture::entry(&format!("key-of-{}", begin.turn_id));
     BeginTurn {
         idempotency: Some(key),
+        client_tools: vec![ClientTool {
+            name: "open_cart".to_owned(),
+            ..ClientTool::default()
+        }],
         ..begin
     }
 }

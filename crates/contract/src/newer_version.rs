@@ -103,10 +103,7 @@ pub async fn an_event_of_an_unknown_type_is_delivered_with_its_ids(store: &impl 
         .iter()
         .map(|event| event.kind.as_str())
         .collect();
-    assert_eq!(
-        types,
-        ["turn.paused", "agent.published", "tenant.paused"]
-    );
+    assert_eq!(types, ["turn.paused", "agent.published", "tenant.paused"]);
     assert!(
         events[before..]
             .iter()

@@ -41,6 +41,7 @@ pub async fn a_sweep_resumes_turns_of_dead_nodes(storage: &Store) {
         let journal = lookup::journal(storage, running.turn_id).await;
         assert_eq!(journal, [TurnStep::Resumed(Resumption::after(&[], true))]);
         assert_eq!(resumed.journal, journal);
+        assert_eq!(resumed.client_tools, running.client_tools);
         let stored = lookup::turn(storage, running.turn_id).await;
         assert_eq!(Some(&resumed.turn), stored.as_ref());
         assert_eq!(resumed.user_id, queue.conversation.user_id);

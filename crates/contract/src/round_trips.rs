@@ -45,6 +45,7 @@ const MOMENTS: &[i64] = &[
 fn full_config(text: &str) -> AgentConfig {
     let some = || Some(text.to_owned());
     AgentConfig {
+        allow_client_tools: Some(true),
         engine: some(),
         fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),
         instructions: some(),

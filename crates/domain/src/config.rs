@@ -139,6 +139,11 @@ pub struct AgentConfig {
         schema(minimum = 60, maximum = 2_592_000, nullable = false)
     )]
     pub action_timeout_seconds: Option<u32>,
+    /// Whether users may add tools of the client to a chat (`clientTools`); keys and OAuth clients always
+    /// may. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub allow_client_tools: Option<bool>,
     /// Maximum number of responses with tool calls in a turn. Then the model must reply without
     /// tools. Default 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]

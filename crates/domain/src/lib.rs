@@ -14,6 +14,7 @@ pub mod allowed_origin;
 pub mod base62;
 pub mod caller_claims;
 pub mod chat;
+pub mod client_tool;
 pub mod config;
 pub mod conversation;
 pub mod conversation_key;
@@ -68,6 +69,7 @@ pub use action::{Action, ActionNeeded, Approver};
 pub use agent::{Agent, AgentDraft};
 pub use caller_claims::CallerClaims;
 pub use chat::ChatReply;
+pub use client_tool::ClientTool;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
     Conversation, ConversationContext, ConversationDraft, ForkOrigin, OpenTurn, SentMessage,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentConfig, FaultCode, InputFault, ToolVisibility, UnknownMembers,
+    AgentConfig, ClientTool, FaultCode, InputFault, ToolVisibility, UnknownMembers,
+    client_tool::{fault_of_parameters, is_function_name},
     fault::push_index,
     open_enum::open_enum,
-    tool_call::{is_nested_deeper, json_bytes},
 };
 
 /// Ends the name of an entry that is about all tools of a server.
@@ -157,47 +157,20 @@ impl ToolEntry {
         server_of_all_tools(&self.name)
     }
 
+    /// Returns the tool of the client that the entry describes; `None` if it is about others.
+    pub fn client_tool(&self) -> Option<ClientTool> {
+        self.is_of_client().then(|| ClientTool {
+            name: self.name.clone(),
+            description: self.description.clone().unwrap_or_default(),
+            parameters: self.parameters.clone().unwrap_or_default(),
+        })
+    }
+
     /// Returns the time limit of a call, if the entry has one.
     pub fn timeout(&self) -> Option<Duration> {
         let milliseconds = self.timeout_ms?;
         Some(Duration::from_millis(milliseconds.into()))
     }
-}
-
-/// The maximum number of bytes of the schema of a tool of the client, and of its nested levels.
-const MAX_SCHEMA_BYTES: usize = 16 * 1024;
-const MAX_SCHEMA_LEVELS: usize = 16;
-
-/// Returns why a schema is not accepted.
-fn fault_of_parameters(schema: &Map<String, Value>) -> Option<&'static str> {
-    let schema = Value::Object(schema.clone());
-    if json_bytes(&schema) > MAX_SCHEMA_BYTES {
-        return Some("must be at most 16 KiB of JSON");
-    }
-    if is_nested_deeper(&schema, MAX_SCHEMA_LEVELS) {
-        return Some("must be nested at most 16 deep");
-    }
-    if has_foreign_reference(&schema) {
-        return Some("must not refer to other documents");
-    }
-    (schema.get("type").is_some_and(|kind| kind != "object")).then_some("must be of type object")
-}
-
-fn has_foreign_reference(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => members.iter().any(|(name, value)| {
-            let is_foreign =
-                name == "$ref" && value.as_str().is_some_and(|it| !it.starts_with('#'));
-            is_foreign || has_foreign_reference(value)
-        }),
-        Value::Array(items) => items.iter().any(has_foreign_reference),
-        _ => false,
-    }
-}
-
-fn is_function_name(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !name.is_empty() && name.len() <= 64 && name.bytes().all(is_allowed)
 }
 
 /// Returns the server if a name is about all its tools.

@@ -68,6 +68,8 @@ async fn idempotency_key_in_use() {
     let api = ApiServer::start().await;
     let agent = fixture::agent(1);
     let command = ChatCommand {
+        client_tools: Vec::new(),
+        omits_refused_tools: false,
         agent_id: Some(agent.id),
         message: Some("Hello".to_owned()),
         conversation_id: None,

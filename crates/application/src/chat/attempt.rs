@@ -115,6 +115,7 @@ impl ChatAttempt {
             agent_version: target.agent.version,
             input: self.input(target).to_owned(),
             metadata: self.command.metadata.clone(),
+            client_tools: target.client_tools.clone(),
             stamp: self.stamp.clone(),
             node,
             on_busy: self.command.on_busy,

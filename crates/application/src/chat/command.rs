@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault, MessageId,
-    Principal, Problem, ProblemCode,
+    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
+    MessageId, Principal, Problem, ProblemCode,
+    client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
 };
@@ -57,6 +58,12 @@ pub struct ChatCommand {
     pub user_id: Option<String>,
     /// The client's own string pairs for the turn.
     pub metadata: Metadata,
+    /// The tools that the client adds for this turn, and runs itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_tools: Vec<ClientTool>,
+    /// True to leave out those of them that the agent does not accept, instead of rejecting the message.
+    #[serde(skip)]
+    pub omits_refused_tools: bool,
     /// The behaviour while a turn is in progress: the message is queued or rejected.
     #[serde(skip)]
     pub on_busy: OnBusy,
@@ -85,6 +92,8 @@ impl ChatCommand {
             client_message_id: None,
             user_id,
             metadata: Metadata::default(),
+            client_tools: Vec::new(),
+            omits_refused_tools: true,
             on_busy: OnBusy::Queue,
             request_id,
         }
@@ -97,6 +106,8 @@ impl ChatCommand {
             .into_iter()
             .map(|fault| fault.below("/metadata"))
             .collect();
+        let of_tools = check_client_tools(&self.client_tools).into_iter();
+        faults.extend(of_tools.map(|fault| fault.below("/clientTools")));
         let mut add = |pointer, code, detail| faults.push(InputFault::new(pointer, code, detail));
         if self.conversation_id.is_some() && self.conversation_key.is_some() {
             let detail = "cannot be combined with 'conversationId'";

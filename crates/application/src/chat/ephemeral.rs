@@ -79,7 +79,7 @@ impl TurnRunner {
             agent_id: agent.id,
             agent_version: agent.version,
         };
-        let tools = self.tools_of(&agent);
+        let tools = self.tools_of(&agent, &[]);
         let audience = caller.audience_of_chat(chat.user_id.as_deref());
         let limits = agent.config.history.clone().unwrap_or_default();
         let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);

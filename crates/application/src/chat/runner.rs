@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, MessageId, NodeId, Problem, ProblemCode, TurnStep};
+use domain::{Agent, ClientTool, MessageId, NodeId, Problem, ProblemCode, TurnStep};
 use ports::{AgentRepository, RepositoryError};
 use tokio::time::{Instant, sleep};
 use writes::PromotedTurn;
@@ -101,8 +101,13 @@ impl TurnRunner {
     }
 
     /// Returns the tools of an agent that are available now.
-    pub(super) fn tools_of(&self, agent: &Agent) -> ToolsOfAgent {
-        self.toolbox.of(agent)
+    pub(super) fn tools_of(&self, agent: &Agent, of_client: &[ClientTool]) -> ToolsOfAgent {
+        self.toolbox.of(agent, of_client)
+    }
+
+    /// Returns the indices of the tools of a chat whose names are those of tools of the agent.
+    pub(super) fn clashing_tools(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<usize> {
+        self.toolbox.clashes(agent, of_chat)
     }
 
     /// Runs a turn to its end, then those that are promoted after it.
@@ -161,9 +166,10 @@ impl TurnRunner {
     async fn perform(&self, mut task: TurnTask) -> Option<Box<PromotedTurn>> {
         let request = &mut task.request;
         let tools = if task.journal.is_empty() {
-            self.tools_of(&request.agent)
+            self.tools_of(&request.agent, &task.client_tools)
         } else {
-            self.tools_of_resumed(&request.agent).await
+            self.tools_of_resumed(&request.agent, &task.client_tools)
+                .await
         };
         (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
         let mut chain = self.context.engines.chain(&request.tenant, &request.agent);
@@ -176,10 +182,10 @@ impl TurnRunner {
 
     /// Returns the tools of an agent whose turn is resumed. Its process may have started just now, so the
     /// tool servers get some time.
-    async fn tools_of_resumed(&self, agent: &Agent) -> ToolsOfAgent {
+    async fn tools_of_resumed(&self, agent: &Agent, of_client: &[ClientTool]) -> ToolsOfAgent {
         let deadline = Instant::now() + MAX_TOOL_WAIT;
         loop {
-            let tools = self.tools_of(agent);
+            let tools = self.tools_of(agent, of_client);
             if tools.unavailable.is_empty() || Instant::now() >= deadline {
                 return tools;
             }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{Problem, ProblemCode};
+use domain::{Agent, ClientTool, FaultCode, InputFault, Problem, ProblemCode, fault::push_index};
 use ports::{Idempotent, RepositoryError};
 use tokio::time::timeout;
 use writes::{CompletedTurn, ConversationTarget, RecordTurnOutcome, Reply};
@@ -60,7 +60,9 @@ impl TurnStarter {
             return Err(ChatError::Overloaded);
         }
         // A caller that may not read the conversation must not learn that it is busy.
-        let target = Arc::new(resolve_target(&self.context.ports, attempt).await?);
+        let mut target = resolve_target(&self.context.ports, attempt).await?;
+        target.client_tools = self.client_tools(attempt, &target.agent)?;
+        let target = Arc::new(target);
         let tenant = &attempt.caller.tenant;
         let mut chain = self
             .context
@@ -114,6 +116,39 @@ impl TurnStarter {
         let lock = timeout(MAX_QUEUE_TIME, locking).await;
         let lock = lock.map_err(|_elapsed| ProblemCode::EngineTimeout)?;
         lock.map(Some).ok_or(ChatError::Busy)
+    }
+
+    /// Returns the tools that a client may add to its turn.
+    fn client_tools(
+        &self,
+        attempt: &ChatAttempt,
+        agent: &Agent,
+    ) -> Result<Vec<ClientTool>, ChatError> {
+        let mut tools = attempt.command.client_tools.clone();
+        if tools.is_empty() {
+            return Ok(tools);
+        }
+        let is_lenient = attempt.command.omits_refused_tools;
+        let is_user = attempt.caller.confined_to().is_some();
+        let mut faults = Vec::new();
+        if is_user && agent.config.allow_client_tools != Some(true) {
+            tools.clear();
+            let detail = "the agent accepts no tools from its users";
+            let fault = InputFault::new("/clientTools", FaultCode::NotCombinable, detail);
+            faults.push(fault);
+        }
+        for index in self.runner.clashing_tools(agent, &tools).into_iter().rev() {
+            tools.remove(index);
+            let mut pointer = String::from("/clientTools");
+            push_index(&mut pointer, index);
+            pointer.push_str("/name");
+            let detail = "is the name of a tool of the agent";
+            faults.push(InputFault::new(pointer, FaultCode::DuplicateItem, detail));
+        }
+        if is_lenient || faults.is_empty() {
+            return Ok(tools);
+        }
+        Err(ChatError::Invalid(faults))
     }
 
     /// Computes the reply first and stores the completed turn in one write. If the engine calls a tool

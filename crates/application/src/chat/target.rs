@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationContext, ConversationId, FaultCode, InputFault,
-    Message, MessageId, Principal, Role,
+    Agent, AgentId, ClientTool, Conversation, ConversationContext, ConversationId, FaultCode,
+    InputFault, Message, MessageId, Principal, Role,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
 use writes::{AnsweredMessage, ConversationTarget, Supersession};
@@ -22,6 +22,8 @@ pub(super) struct ChatTarget {
     pub(super) turn_number: i64,
     pub(super) agent: Arc<Agent>,
     pub(super) superseded: Option<SupersededMessages>,
+    /// The tools that the client may add to the turn.
+    pub(super) client_tools: Vec<ClientTool>,
 }
 
 /// The messages that an attempt supersedes.
@@ -74,6 +76,7 @@ pub(super) async fn resolve_target(
         user_id: conversation.user_id.clone(),
         turn_number: conversation.turn_count,
         agent,
+        client_tools: Vec::new(),
     })
 }
 
@@ -254,6 +257,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         turn_number: 0,
         agent,
         superseded: None,
+        client_tools: Vec::new(),
     })
 }
 

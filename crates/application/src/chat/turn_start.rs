@@ -56,6 +56,7 @@ impl TurnStart {
                         turn_number: messages.turn_number,
                         ..attempt.reply_request(&target)
                     },
+                    client_tools: target.client_tools.clone(),
                     failure,
                     messages,
                     has_cached_history: target.superseded.is_none() && messages.retry_of.is_none(),

@@ -8,8 +8,8 @@ use std::{
 };
 
 use domain::{
-    Agent, ChatReply, ConversationId, FinishReason, HistoryLimits, HistoryMessage, MessageId,
-    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
+    Agent, ChatReply, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage,
+    MessageId, ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
     turn_step::tool_calls,
 };
 use futures::FutureExt;
@@ -32,6 +32,8 @@ pub(super) struct TurnTask {
     pub(super) started: TurnStarted,
     /// The request to the engines; history and tools are added when the turn runs.
     pub(super) request: ModelRequest,
+    /// The tools that the client has added.
+    pub(super) client_tools: Vec<ClientTool>,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     pub(super) messages: TurnMessages,
@@ -77,6 +79,7 @@ impl TurnTask {
                 user_id: promoted.user_id,
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, turn.input)
             },
+            client_tools: promoted.client_tools,
             failure: None,
             messages: promoted.messages,
             // A resumed turn may be one that repeats others.

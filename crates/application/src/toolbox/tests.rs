@@ -108,7 +108,7 @@ fn agent_with(capabilities: &[&str], entries: &[&str]) -> Agent {
 
 #[track_caller]
 fn assert_has(capabilities: &[&str], tools: &[&str]) {
-    let selected = toolbox().of(&agent_with(capabilities, &[])).tools;
+    let selected = toolbox().of(&agent_with(capabilities, &[]), &[]).tools;
     let names: Vec<_> = selected
         .iter()
         .map(|tool| tool.definition.name.as_str())
@@ -133,7 +133,7 @@ fn the_name_of_a_server_selects_all_its_tools_once() {
 #[test]
 fn entries_select_tools_beside_capabilities() {
     let has = |capabilities: &[&str], entries: &[&str], tools: &[&str]| {
-        let selected = toolbox().of(&agent_with(capabilities, entries)).tools;
+        let selected = toolbox().of(&agent_with(capabilities, entries), &[]).tools;
         let names: Vec<_> = selected.iter().map(|it| &*it.definition.name).collect();
         assert_eq!(names, tools);
     };
@@ -153,7 +153,7 @@ fn tools_that_a_connected_server_does_not_offer_are_unavailable() {
         Server::connected("empty", &[]),
     ]);
     let agent = agent_with(&["shop/fnd", "shop", "empty", "orders", "crm/find"], &[]);
-    let selected = toolbox.of(&agent);
+    let selected = toolbox.of(&agent, &[]);
     assert_eq!(selected.tools.len(), 1);
     assert_eq!(selected.unavailable, ["empty", "shop/fnd"]);
 }
@@ -165,7 +165,7 @@ fn tools_beyond_the_maximum_are_unavailable() {
         .collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let toolbox = Toolbox::new(vec![Server::connected("large", &names)]);
-    let selected = toolbox.of(&agent_with(&["large"], &[]));
+    let selected = toolbox.of(&agent_with(&["large"], &[]), &[]);
     assert_eq!(selected.tools.len(), MAX_TOOLS);
     assert_eq!(selected.unavailable, ["large/128"]);
 }
@@ -203,7 +203,7 @@ fn unavailable_capabilities_of_an_agent_are_reported() {
     let built_in = Arc::new(Provider(&["calculator", "time"]));
     let toolbox = Toolbox::new(vec![built_in, known, never_available]);
     let unavailable_to = |capabilities: &[&str]| {
-        let selected = toolbox.of(&agent_with(capabilities, &[]));
+        let selected = toolbox.of(&agent_with(capabilities, &[]), &[]);
         assert_eq!(selected.tools.len(), 1, "only the tool `time`");
         selected.unavailable
     };
@@ -241,7 +241,7 @@ fn a_server_that_changes_is_available_or_unavailable_but_not_both() {
     let toolbox = Toolbox::new(vec![Arc::new(ChangingServer(AtomicBool::new(true)))]);
     let agent = agent_with(&["mail/read"], &[]);
     for is_available in [false, true, false] {
-        let selected = toolbox.of(&agent);
+        let selected = toolbox.of(&agent, &[]);
         assert_eq!(selected.tools.len(), usize::from(is_available));
         assert_eq!(selected.unavailable.len(), usize::from(!is_available));
     }
@@ -249,7 +249,7 @@ fn a_server_that_changes_is_available_or_unavailable_but_not_both() {
 
 #[tokio::test]
 async fn a_tool_is_called_at_its_provider() {
-    let tool = toolbox().of(&agent_with(&["time"], &[])).tools[0].clone();
+    let tool = toolbox().of(&agent_with(&["time"], &[]), &[]).tools[0].clone();
     let context = contract::tool_provider::context();
     let result = tool.call(&ToolArguments::new(), &context).await;
     assert_eq!(result.unwrap(), "time of 2");

@@ -112,6 +112,8 @@ impl Process {
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
+            client_tools: Vec::new(),
+            omits_refused_tools: false,
             agent_id: Some(fixture.agent.id),
             message: Some(script.to_message()),
             conversation_id,

@@ -89,6 +89,7 @@ pub(super) fn promoted_turn(
         user_id: conversation.user_id.clone(),
         messages: TurnMessages::of(row, conversation.last_message_seq)?,
         reply_id: row.reply_id,
+        client_tools: row.client_tools.clone(),
         journal: Vec::new(),
     })
 }

@@ -1,9 +1,9 @@
 //! Beginnings of turns.
 
 use domain::{
-    AgentId, Conversation, ConversationId, FinishReason, IdempotencyEntry, IdempotencyRecord,
-    MessageId, NodeId, RequestUsage, Stamp, TenantId, Timestamp, ToolCall, TurnId, Usage,
-    admission::OnBusy, config::Metadata,
+    AgentId, ClientTool, Conversation, ConversationId, FinishReason, IdempotencyEntry,
+    IdempotencyRecord, MessageId, NodeId, RequestUsage, Stamp, TenantId, Timestamp, ToolCall,
+    TurnId, Usage, admission::OnBusy, config::Metadata,
 };
 
 use ports::{Facts, write_store::TurnRow};
@@ -80,6 +80,8 @@ pub struct BeginTurn {
     pub input: String,
     /// The client's own string pairs.
     pub metadata: Metadata,
+    /// The tools that the client has added, and runs itself.
+    pub client_tools: Vec<ClientTool>,
     /// The principal that sent the message, and the time.
     pub stamp: Stamp,
     /// The node that will run the turn: the fencing token.

@@ -1,8 +1,8 @@
 //! Ends of turns.
 
 use domain::{
-    ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage, Stamp, TenantId,
-    ToolCall, Turn, TurnId, TurnStep,
+    ClientTool, ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage, Stamp,
+    TenantId, ToolCall, Turn, TurnId, TurnStep,
 };
 
 use super::begin::{Reply, TurnMessages};
@@ -76,6 +76,8 @@ pub struct PromotedTurn {
     pub messages: TurnMessages,
     /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,
+    /// The tools that the client has added, and runs itself.
+    pub client_tools: Vec<ClientTool>,
     /// The entries of its journal; empty unless it is resumed.
     pub journal: Vec<TurnStep>,
 }

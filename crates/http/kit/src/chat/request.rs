@@ -5,8 +5,8 @@ use application::{
     chat::{EphemeralChat, OnBusy},
 };
 use domain::{
-    ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode, Role,
-    config::Metadata,
+    ClientTool, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode,
+    Role, config::Metadata,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -71,6 +71,11 @@ pub struct ChatRequest {
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
+    /// Tools that you add for this turn, and run yourself: the turn waits for their output. At most 32 KiB
+    /// of JSON. Users may add them only if the agent has `config.allowClientTools`.
+    #[serde(default)]
+    #[schema(max_items = 16)]
+    client_tools: Vec<ClientTool>,
     /// The behaviour while another turn of the conversation is in progress. Default: `queue`.
     #[serde(default)]
     on_busy: WhenBusy,
@@ -178,6 +183,8 @@ impl ChatRequest {
             client_message_id: self.client_message_id,
             user_id: self.user_id,
             metadata: self.metadata,
+            client_tools: self.client_tools,
+            omits_refused_tools: false,
             on_busy: match self.on_busy {
                 WhenBusy::Queue => OnBusy::Queue,
                 WhenBusy::Reject => OnBusy::Reject,
@@ -195,6 +202,7 @@ impl ChatRequest {
             ("/title", self.title.is_some()),
             ("/metadata", !self.metadata.is_empty()),
             ("/clientMessageId", self.client_message_id.is_some()),
+            ("/clientTools", !self.client_tools.is_empty()),
             ("/onBusy", self.on_busy != WhenBusy::Queue),
         ];
         let detail = "cannot be combined with 'store: false'";

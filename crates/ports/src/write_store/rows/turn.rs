@@ -1,8 +1,8 @@
 //! Rows of `turns`.
 
 use domain::{
-    LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
-    ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
+    ClientTool, LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId,
+    Timestamp, ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
 };
 
 use crate::FoundTurn;
@@ -39,6 +39,8 @@ pub struct TurnRow {
     pub idempotency: Option<KeyName>,
     /// The lowest level of the nodes that may end or start it by themselves; `None` for all nodes.
     pub level: Option<i32>,
+    /// The tools that the client has added, and runs itself.
+    pub client_tools: Vec<ClientTool>,
 }
 
 impl TurnRow {

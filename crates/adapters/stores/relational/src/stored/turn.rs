@@ -1,8 +1,8 @@
 //! A turn as it is stored.
 
 use domain::{
-    AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, ToolCall, Turn,
-    TurnId, TurnStatus, Usage, config::Metadata,
+    AgentId, ClientTool, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq,
+    ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -25,7 +25,7 @@ macro_rules! turn_columns {
              r.reply_seq, r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, \
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, \
-             r.reply_id as reply_message_id, r.sort_seq, r.level"
+             r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools"
         )
     };
 }
@@ -96,6 +96,7 @@ pub struct TurnColumns {
     reply_message_id: Option<Uuid>,
     sort_seq: i64,
     level: Option<i32>,
+    client_tools: Option<Json<Vec<ClientTool>>>,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -198,6 +199,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             queued_seq: row.queued_seq.map(Seq),
             idempotency: KeyName::from_columns(row.claim_operation, row.claim_key),
             level: row.level,
+            client_tools: row.client_tools.map_or_else(Vec::new, |tools| tools.0),
         })
     }
 }

@@ -15,9 +15,9 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            queued_at) \
+            client_tools, queued_at) \
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, case ?6 when 'queued' then ",
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, case ?6 when 'queued' then ",
         now!(),
         " end)"
     );
@@ -95,6 +95,7 @@ pub(super) fn insert<'r>(
             row.reuses_message.into(),
             row.reply_id.into(),
             row.sort_seq.0.into(),
+            json_unless_empty(row.client_tools.is_empty(), &row.client_tools)?,
         ],
     );
     Ok(())
