@@ -56,7 +56,8 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub client_message_id: Option<String>,
-    /// On user messages of a listing: the state of the turn.
+    /// The state of the turn: on user messages of a listing, and on agent messages whose turn waits for an
+    /// answer to a tool call or goes on after one. The content of those is the text so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub turn_status: Option<TurnStatus>,

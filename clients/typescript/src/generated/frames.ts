@@ -4,6 +4,23 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: Shared["schemas"] & {
+        /**
+         * @description `act`: answer tool calls of a turn that waits for them. The turn goes on with the last answer; its
+         *     events and live data follow as for `chat`.
+         */
+        ActFrame: {
+            /** @description The answers: all of them are stored, or none. */
+            actions: components["schemas"]["ActionItem"][];
+            /**
+             * Format: int64
+             * @description The id of the command, which the reply repeats.
+             */
+            id: number;
+            /** @description The turn. */
+            turnId: string;
+            /** @constant */
+            type: "act";
+        };
         /** @description `cancel`: cancel a queued or running turn. */
         CancelFrame: {
             /**
@@ -47,6 +64,11 @@ export interface components {
              *     turn and their events.
              */
             clientMessageId?: string | null;
+            /**
+             * @description Tools that you add for this turn, and run yourself: the turn waits for their output. At most 32 KiB
+             *     of JSON. Users may add them only if the agent has `config.allowClientTools`.
+             */
+            clientTools?: components["schemas"]["ClientTool"][];
             /**
              * @description The conversation to continue. A new one is created when this and `conversationKey` are absent
              *     or null.
@@ -365,7 +387,7 @@ export interface components {
             /** @constant */
             type: "live";
         };
-        /** @description The reply to `chat` and `cancel`: the turn. */
+        /** @description The reply to `chat`, `cancel` and `act`: the turn. */
         TurnReplyFrame: {
             /**
              * Format: int64
@@ -378,7 +400,7 @@ export interface components {
             /** @constant */
             type: "reply";
         };
-        /** @description The result of `chat` and `cancel`. */
+        /** @description The result of `chat`, `cancel` and `act`. */
         TurnResult: {
             /** @description True if an earlier chat with the same idempotency key started the turn. */
             replayed?: boolean;
@@ -441,6 +463,7 @@ export interface components {
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
 export type Command =
+  | components["schemas"]["ActFrame"]
   | components["schemas"]["CancelFrame"]
   | components["schemas"]["ChatFrame"]
   | components["schemas"]["ConnectFrame"]

@@ -553,6 +553,8 @@ export interface components {
         ActionsRequest: {
             /** @description The answers. */
             actions: components["schemas"]["ActionItem"][];
+            /** @description Returns the turn's events as a stream when true. Default: decided by `Accept`. */
+            stream?: boolean;
         };
         /** @description An agent as clients receive it and as the event log stores it. */
         Agent: {
@@ -587,6 +589,11 @@ export interface components {
              *     604800.
              */
             actionTimeoutSeconds?: number;
+            /**
+             * @description Whether users may add tools of the client to a chat (`clientTools`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowClientTools?: boolean;
             /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -645,6 +652,11 @@ export interface components {
              *     604800.
              */
             actionTimeoutSeconds?: number | null;
+            /**
+             * @description Whether users may add tools of the client to a chat (`clientTools`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowClientTools?: boolean | null;
             /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -909,6 +921,11 @@ export interface components {
              *     turn and their events.
              */
             clientMessageId?: string | null;
+            /**
+             * @description Tools that you add for this turn, and run yourself: the turn waits for their output. At most 32 KiB
+             *     of JSON. Users may add them only if the agent has `config.allowClientTools`.
+             */
+            clientTools?: components["schemas"]["ClientTool"][];
             /**
              * @description The conversation to continue. A new one is created when this and `conversationKey` are absent
              *     or null.
@@ -1194,6 +1211,21 @@ export interface components {
              */
             overlapSeconds?: number;
         };
+        /** @description A tool that the client runs. The turn waits for its output. */
+        ClientTool: {
+            /** @description The description, for the model. */
+            description?: string;
+            /**
+             * @description The name.
+             * @example open_cart
+             */
+            name: string;
+            /**
+             * @description The JSON Schema of the arguments: an object, at most 16 KiB, nested at most 16 deep, without
+             *     references to other documents.
+             */
+            parameters?: Record<string, never>;
+        };
         /** @description A client that was just created or rotated, with its secret if it has one. */
         ClientWithSecret: components["schemas"]["Client"] & {
             /**
@@ -1210,6 +1242,11 @@ export interface components {
              *     604800.
              */
             actionTimeoutSeconds?: number;
+            /**
+             * @description Whether users may add tools of the client to a chat (`clientTools`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowClientTools?: boolean;
             /**
              * @description The agent's capabilities, each 1–64 characters after trimming. Default: none.
              * @example [
@@ -1812,7 +1849,10 @@ export interface components {
             /** @description On agent messages of a listing: the tool calls of the turn, in order, as far as they are shown. */
             toolCalls?: components["schemas"]["ToolCall"][];
             turnId?: components["schemas"]["TurnId"] | null;
-            /** @description On user messages of a listing: the state of the turn. */
+            /**
+             * @description The state of the turn: on user messages of a listing, and on agent messages whose turn waits for an
+             *     answer to a tool call or goes on after one. The content of those is the text so far.
+             */
             turnStatus?: components["schemas"]["TurnStatus"];
             usage?: components["schemas"]["Usage"] | null;
         };

@@ -18,6 +18,10 @@ pub struct ActionsRequest {
     /// The answers.
     #[schema(min_items = 1, max_items = 128)]
     actions: Vec<ActionItem>,
+    /// Returns the turn's events as a stream when true. Default: decided by `Accept`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    stream: Option<bool>,
 }
 
 /// The answer to a tool call: exactly one of `decision`, `output` and `error`.
@@ -72,7 +76,21 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
+impl From<Vec<ActionItem>> for ActionsRequest {
+    fn from(actions: Vec<ActionItem>) -> Self {
+        Self {
+            actions,
+            stream: None,
+        }
+    }
+}
+
 impl ActionsRequest {
+    /// Returns the member `stream`; `None` leaves the decision to `Accept`.
+    pub const fn stream(&self) -> Option<bool> {
+        self.stream
+    }
+
     /// Returns the answers.
     pub fn into_answers(self) -> Result<Vec<CallAnswer>, ApiError> {
         let (mut answers, mut faults) = (Vec::new(), Vec::new());

@@ -8,6 +8,7 @@ use domain::{Problem, ProblemCode, Seq, Turn, TurnId};
 use futures::TryStreamExt as _;
 use http::{Method, Request, Response, header::CONTENT_TYPE};
 use kit::{
+    actions::ActionsRequest,
     chat::{ChatRequest, RESPOND_ASYNC},
     layers::X_REQUEST_ID,
     problem::ApiError,
@@ -58,6 +59,24 @@ impl FarNode {
         let request = request.header(X_REQUEST_ID, request_id);
         let cancelled = self.send(caller, request.body(Bytes::new())).await?;
         Ok(turn(cancelled).await?.turn)
+    }
+
+    /// Answers tool calls of a turn at home, without waiting for its reply.
+    pub async fn answer(
+        &self,
+        caller: &AuthContext,
+        id: TurnId,
+        actions: &ActionsRequest,
+        request_id: String,
+    ) -> Result<Turn, ApiError> {
+        let body = serde_json::to_vec(actions);
+        let body = body.map_err(|error| ApiError::new(ProblemCode::Internal).with_source(error))?;
+        let request = Request::post(format!("/api/turns/{id}/actions"))
+            .header(CONTENT_TYPE, "application/json")
+            .header("prefer", RESPOND_ASYNC)
+            .header(X_REQUEST_ID, request_id);
+        let answered = self.send(caller, request.body(body.into())).await?;
+        Ok(turn(answered).await?.turn)
     }
 
     /// Returns whether the log at home contains a position.

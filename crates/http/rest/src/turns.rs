@@ -61,7 +61,7 @@ pub async fn answer_turn(
     id: PathId<TurnId>,
     body: Json<ActionsRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let mode = ResponseMode::from_request(request.headers(), None);
+    let mode = ResponseMode::from_request(request.headers(), body.0.stream());
     let answers = body.0.into_answers()?;
     // Opened before the answers are stored: if the stream is rejected, they have no effect.
     let slot = match mode {

@@ -10,6 +10,7 @@ use std::{rc::Rc, sync::Arc};
 use access::AuthContext;
 use domain::{AgentId, ConversationId, IdempotencyKey, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 use kit::{
+    actions::ActionsRequest,
     auth::{ChatWrite, EventsRead, check_credential_origin, count_request, unauthenticated},
     chat::ConversationReference,
     operations,
@@ -29,7 +30,7 @@ pub(super) use self::{
 use super::{
     CloseCode,
     context::{AdmittedCaller, Caller, Context},
-    frames::{Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
+    frames::{ActFrame, Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
 
@@ -45,7 +46,7 @@ pub(super) enum CommandOutcome {
     Unsubscribed(Channel),
     /// The outcome of `refresh`.
     Refreshed(Arc<AuthContext>),
-    /// The outcome of `chat`.
+    /// The outcome of `chat` and `act`.
     AcceptedChat(AcceptedChat),
     /// The outcome of `cancel`.
     Cancelled(Box<Turn>),
@@ -141,7 +142,7 @@ fn subject_of(command: &Command) -> Option<Subject> {
         Command::Typing(frame) => frame.conversation_id.parse().ok().map(Subject::Typing),
         Command::Refresh(_) => Some(Subject::Credential),
         // No other command starts while a socket connects.
-        Command::Connect(_) | Command::Cancel(_) | Command::Ping => None,
+        Command::Connect(_) | Command::Cancel(_) | Command::Act(_) | Command::Ping => None,
     }
 }
 
@@ -161,6 +162,7 @@ async fn run_now(context: &Context, id: u64, command: Command) -> Result<Command
         Command::Refresh(frame) => refresh(context, &caller, frame).await,
         Command::Chat(frame) => chat(context, &caller, id, *frame).await,
         Command::Cancel(frame) => cancel(context, &caller, id, &frame.turn_id).await,
+        Command::Act(frame) => act(context, &caller, id, frame).await,
         Command::Typing(frame) => typing(context, &caller, &frame).await,
         Command::Ping => Ok(CommandOutcome::Empty),
     }
@@ -226,11 +228,10 @@ async fn cancel(
     context: &Context,
     caller: &Caller,
     command: u64,
-    turn_id: &str,
+    turn: &str,
 ) -> Result<CommandOutcome, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
-    let malformed = |_malformed| ApiError::new(ProblemCode::TurnNotFound);
-    let id: TurnId = turn_id.parse().map_err(malformed)?;
+    let id = turn_id(turn)?;
     if let RegionRole::Far(far) = &context.regions.role {
         let request_id = context.request_id(Some(command));
         let turn = far.cancel(&caller.auth, id, request_id).await?;
@@ -238,6 +239,37 @@ async fn cancel(
     }
     let turn = services.turns.cancel(caller.principal(), id).await?;
     Ok(CommandOutcome::Cancelled(Box::new(turn)))
+}
+
+async fn act(
+    context: &Context,
+    caller: &Caller,
+    command: u64,
+    frame: ActFrame,
+) -> Result<CommandOutcome, ApiError> {
+    let services = context.open::<ChatWrite>(caller)?;
+    let id = turn_id(&frame.turn_id)?;
+    let actions = ActionsRequest::from(frame.actions);
+    // All further events of the turn have later positions.
+    let position = caller.tail.position();
+    let turn = if let RegionRole::Far(far) = &context.regions.role {
+        let request_id = context.request_id(Some(command));
+        far.answer(&caller.auth, id, &actions, request_id).await?
+    } else {
+        let (principal, turns) = (caller.principal(), &services.turns);
+        let answered = turns.answer(principal, id, actions.into_answers()?).await?;
+        turns.accepted_turn(principal, answered).await?
+    };
+    Ok(CommandOutcome::AcceptedChat(AcceptedChat {
+        turn: Box::new(turn),
+        is_replayed: false,
+        position,
+    }))
+}
+
+fn turn_id(text: &str) -> Result<TurnId, ApiError> {
+    let malformed = |_malformed| ApiError::new(ProblemCode::TurnNotFound);
+    text.parse().map_err(malformed)
 }
 
 async fn typing(

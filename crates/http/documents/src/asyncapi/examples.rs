@@ -33,11 +33,14 @@ pub(super) fn command_examples(name: &str) -> Vec<Value> {
             "id": 5, "type": name, "agentId": AGENT, "message": "When do you open?",
             "idempotencyKey": "a7c1",
         })],
+        "act" => vec![json!({"id": 7, "type": name, "turnId": TURN, "actions": [
+            {"callId": format!("{TURN}-1"), "decision": "approve"},
+        ]})],
         "cancel" => vec![json!({"id": 6, "type": name, "turnId": TURN})],
         "typing" => vec![json!({
-            "id": 7, "type": name, "conversationId": CONVERSATION, "typing": true,
+            "id": 8, "type": name, "conversationId": CONVERSATION, "typing": true,
         })],
-        _ => vec![json!({"id": 8, "type": name})],
+        _ => vec![json!({"id": 9, "type": name})],
     }
 }
 

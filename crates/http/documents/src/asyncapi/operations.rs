@@ -52,7 +52,7 @@ pub(super) fn operations(openapi: &Value) -> Value {
 fn required_scopes(command: &str, table: &OperationTable) -> String {
     let operation = match command {
         "chat" => "chat",
-        "cancel" | "typing" => "cancel_turn",
+        "cancel" | "act" | "typing" => "cancel_turn",
         _ => "open_socket",
     };
     let access = table.find(operation).map(|operation| operation.access);

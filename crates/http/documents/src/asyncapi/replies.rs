@@ -26,7 +26,7 @@ const RESULTS: &[(&str, &str, &str)] = &[
     (
         "turnReply",
         "TurnResult",
-        "The reply to `chat` and `cancel`: the turn.",
+        "The reply to `chat`, `cancel` and `act`: the turn.",
     ),
     (
         "emptyReply",
@@ -40,7 +40,7 @@ pub(super) fn success_key(command: &str) -> &'static str {
     match command {
         "connect" => "connectReply",
         "subscribe" => "subscribeReply",
-        "chat" | "cancel" => "turnReply",
+        "chat" | "cancel" | "act" => "turnReply",
         _ => "emptyReply",
     }
 }

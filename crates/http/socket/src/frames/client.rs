@@ -2,7 +2,7 @@
 //! published schemas (see [`super::document`]).
 
 use domain::IdempotencyKey;
-use kit::chat::ChatRequest;
+use kit::{actions::ActionItem, chat::ChatRequest};
 use secrecy::SecretString;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -71,6 +71,18 @@ pub struct ChatFrame {
 pub struct CancelFrame {
     /// The turn.
     pub turn_id: String,
+}
+
+/// `act`: answer tool calls of a turn that waits for them. The turn goes on with the last answer; its
+/// events and live data follow as for `chat`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActFrame {
+    /// The turn.
+    pub turn_id: String,
+    /// The answers: all of them are stored, or none.
+    #[schema(min_items = 1, max_items = 128)]
+    pub actions: Vec<ActionItem>,
 }
 
 /// `typing`: the user starts or stops typing in a conversation.

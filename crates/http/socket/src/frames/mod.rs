@@ -12,8 +12,8 @@ mod write;
 pub(crate) use channel::MAX_CHANNELS;
 pub use channel::{Channel, ChannelError};
 pub use client::{
-    CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
-    UnsubscribeFrame,
+    ActFrame, CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame,
+    TypingFrame, UnsubscribeFrame,
 };
 pub(crate) use read::read_id;
 pub use read::{ClientFrame, Command, InvalidFrame, read};

@@ -9,8 +9,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Number, Value};
 
 use super::{
-    CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
-    UnsubscribeFrame,
+    ActFrame, CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame,
+    TypingFrame, UnsubscribeFrame,
     schema::{COMMANDS, COMMON_FRAME},
 };
 
@@ -38,6 +38,8 @@ pub enum Command {
     Chat(Box<ChatFrame>),
     /// `cancel`.
     Cancel(CancelFrame),
+    /// `act`.
+    Act(ActFrame),
     /// `typing`.
     Typing(TypingFrame),
     /// `ping`.
@@ -102,6 +104,7 @@ fn command(name: &str, mut value: Value) -> Result<Command, BodyError> {
         "refresh" => Command::Refresh(typed(value)?),
         "chat" => Command::Chat(Box::new(chat(value)?)),
         "cancel" => Command::Cancel(typed(value)?),
+        "act" => Command::Act(typed(value)?),
         "typing" => Command::Typing(typed(value)?),
         _ => {
             typed::<PingFrame>(value)?;

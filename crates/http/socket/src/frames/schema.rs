@@ -15,6 +15,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("refresh", "RefreshFrame"),
     ("chat", "ChatFrame"),
     ("cancel", "CancelFrame"),
+    ("act", "ActFrame"),
     ("typing", "TypingFrame"),
     ("ping", "PingFrame"),
 ];
@@ -29,6 +30,7 @@ pub(crate) const COMMON_FRAME: &str = "AnyFrame";
     client::UnsubscribeFrame,
     client::RefreshFrame,
     client::CancelFrame,
+    client::ActFrame,
     client::TypingFrame,
     client::PingFrame,
     server::ServerFrame,

@@ -90,7 +90,7 @@ pub enum ReplyResult {
     Connect(ConnectResult),
     /// The result of `subscribe`.
     Subscribe(SubscribeResult),
-    /// The result of `chat` and `cancel`.
+    /// The result of `chat`, `cancel` and `act`.
     Turn(TurnResult),
     /// The result of all other commands.
     Empty(EmptyResult),
@@ -145,7 +145,7 @@ pub struct SubscribeResult {
     pub head_seq: Seq,
 }
 
-/// The result of `chat` and `cancel`.
+/// The result of `chat`, `cancel` and `act`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TurnResult {
     /// The current state of the turn.

@@ -98,14 +98,15 @@ pub struct StoredFoundMessage {
 impl From<StoredListedMessage> for Message {
     fn from(row: StoredListedMessage) -> Self {
         let message = Self::from(row.message);
+        let status = row.turn_status.as_deref().map(TurnStatus::read);
         if message.role == Role::Agent {
             return Self {
+                turn_status: status.filter(|status| !status.is_final()),
                 tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
                 usage: row.turn_usage.map(|usage| usage.0).or(message.usage),
                 ..message
             };
         }
-        let status = row.turn_status.as_deref().map(TurnStatus::read);
         let error = row.turn_error.map(|error| error.0);
         Self {
             client_message_id: row.client_message_id,
