@@ -159,6 +159,16 @@ macro_rules! turn_promises {
                 a_sweep_resumes_at_most_the_limit,
                 a_resumed_turn_is_ended_by_its_new_node,
             }
+            waiting_turns {
+                a_turn_waits_without_a_node,
+                a_turn_goes_on_with_the_last_answer,
+                the_first_answer_wins,
+                a_turn_that_nobody_answers_expires,
+                a_new_message_dismisses_a_waiting_turn,
+                a_turn_does_not_wait_before_a_queued_message,
+                a_waiting_turn_can_be_cancelled,
+                a_waiting_turn_ends_with_its_conversation,
+            }
             turn_steps {
                 steps_are_stored_as_given_and_read_in_order,
                 steps_that_are_written_twice_are_stored_once,
