@@ -191,7 +191,7 @@ async fn placeholders_in_results_and_messages_are_not_filled() {
     let arguments = json!({"texts": [1, {"text": "{{message}} of {{user.id}}"}]});
     let call = json!({"tool": "lab/echo", "arguments": arguments});
     let rules = json!([{"pattern": "echo", "call": call, "reply": "{{result}}!"}]);
-    let config = json!({"engine": "rules", "rules": rules, "tools": [{"name": "lab/*"}]});
+    let config = json!({"engine": "rules", "rules": rules, "tools": [{"name": "lab/*", "approval": "never"}]});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let message = "echo {{agent.name}} {{result}}";
     let chat = json!({"agentId": agent, "message": message, "userId": "grace"});

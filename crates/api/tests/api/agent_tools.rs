@@ -172,9 +172,9 @@ async fn entries_and_limits_are_checked() {
             "too_small",
         ),
         (
-            json!({"tools": [{"name": "time", "approval": "always"}]}),
+            json!({"tools": [{"name": "time", "approval": "sometimes"}]}),
             "/config/tools/0/approval",
-            "unknown_member",
+            "unknown_value",
         ),
         (json!({"tools": [{}]}), "/config/tools/0/name", "required"),
         (
@@ -202,7 +202,10 @@ async fn an_entry_gives_the_tool_and_limits_its_time() {
     let (engine, mut script) = scripted();
     let builder = ApiServerBuilder::default().engine("scripted", engine);
     let api = builder.tools(Shop::default()).start().await;
-    let tools = json!([{"name": "shop/*"}, {"name": "shop/refund", "timeoutMs": 100}]);
+    let tools = json!([
+        {"name": "shop/*", "approval": "never"},
+        {"name": "shop/refund", "approval": "never", "timeoutMs": 100},
+    ]);
     let config = json!({"engine": "scripted", "tools": tools, "maxToolCalls": 2});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let chat = json!({"agentId": agent, "message": "Hi"});

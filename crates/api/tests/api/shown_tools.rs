@@ -107,7 +107,7 @@ async fn a_later_configuration_does_not_reveal_old_results() {
     let reply = ada.post("/api/chat", chat.clone()).await.ok();
     let entries = tools::NAMES.map(|name| {
         let name = format!("{name}-tool");
-        json!({"name": name, "visibility": "full"})
+        json!({"name": name, "visibility": "full", "approval": "never"})
     });
     let config = json!({"config": {"tools": entries}});
     let path = format!("/api/agents/{agent}");
@@ -170,8 +170,8 @@ async fn live_tools(socket: &mut SocketClient, count: usize) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn live_data_shows_what_the_reader_sees() {
     let entries = json!([
-        {"name": "clock", "visibility": "full"},
-        {"name": "sum", "visibility": "none"},
+        {"name": "clock", "visibility": "full", "approval": "never"},
+        {"name": "sum", "visibility": "none", "approval": "never"},
     ]);
     let (api, mut script, agent) = scripted_agent(json!({"tools": entries})).await;
     let (_, backend) = backend(&api, BACKEND).await;

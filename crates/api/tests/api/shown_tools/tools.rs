@@ -100,8 +100,8 @@ pub(super) fn draft() -> Value {
     json!({"name": "Ada", "capabilities": ["orders-tool"], "config": {
         "engine": "clerk",
         "tools": [
-            {"name": "notes-tool", "visibility": "full"},
-            {"name": "audit-tool", "visibility": "none"},
+            {"name": "notes-tool", "visibility": "full", "approval": "never"},
+            {"name": "audit-tool", "visibility": "none", "approval": "never"},
         ],
     }})
 }
