@@ -1,12 +1,17 @@
 -- Turns that wait for an answer to a tool call. They stay in progress, without a node.
 
--- The time from which the turn can no longer be answered; null unless it waits.
+-- The time from which the first of its waiting calls can no longer be answered; null if none waits. A turn
+-- in progress waits itself; one that has ended has calls that wait for staff.
 alter table turns add column action_expires_at integer;
+
+-- The call of an earlier turn whose outcome the turn reports; null for all turns with a user's message.
+alter table turns add column continues text;
 
 -- The tools that the client has added to the turn; null if there are none.
 alter table turns add column client_tools text;
 
 create index turns_by_action_expiry on turns (action_expires_at) where action_expires_at is not null;
+create index turns_with_waiting_calls on turns (tenant_id, sort_seq) where action_expires_at is not null;
 
 drop index turns_unowned;
 create index turns_unowned on turns (tenant_id)

@@ -14,7 +14,9 @@ use tokio::{
     task::JoinError,
     time::{error::Elapsed, timeout},
 };
-pub use writes::{AnswerRejection, CallAnswer};
+pub use writes::{AnswerRejection, CallAnswer, NotStaff};
+
+pub(crate) use self::answering::expire;
 
 pub use self::remote_cancellation::CancellationListener;
 

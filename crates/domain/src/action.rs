@@ -37,6 +37,8 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// Nobody has decided in time. No caller sends it.
+    Expire,
     /// The client has run the tool, with this output.
     Output(String),
     /// The client could not run the tool.
@@ -47,7 +49,7 @@ impl Action {
     /// Returns what it answers.
     pub const fn answers(&self) -> ActionNeeded {
         match self {
-            Self::Approve | Self::Deny { .. } => ActionNeeded::Approval,
+            Self::Approve | Self::Deny { .. } | Self::Expire => ActionNeeded::Approval,
             Self::Output(_) | Self::Error(_) => ActionNeeded::Output,
         }
     }

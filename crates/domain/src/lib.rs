@@ -110,7 +110,7 @@ pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
 pub use tool_entry::{Approval, ToolEntry, ToolRunner};
 pub use tool_visibility::{Audience, ToolVisibility};
-pub use turn::{FinishReason, Turn, TurnStatus};
+pub use turn::{ContinuedCall, FinishReason, Turn, TurnStatus};
 pub use turn_event::{TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
 pub use turn_step::{
     CallDecision, ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,

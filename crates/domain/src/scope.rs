@@ -36,6 +36,8 @@ scopes! {
     AgentsWrite = "agents:write",
     /// Chat with agents and cancel turns.
     ChatWrite = "chat:write",
+    /// Approve or deny tool calls that wait for staff.
+    ToolsApprove = "tools:approve",
     /// Read conversations, messages and turns.
     ConversationsRead = "conversations:read",
     /// Create, change and delete conversations.

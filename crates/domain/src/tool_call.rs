@@ -71,6 +71,10 @@ pub struct ToolCall {
 impl ToolCall {
     /// The status of a call that has returned a result.
     pub const OK: &str = "ok";
+    /// The status of a call that has not ended.
+    pub const RUNNING: &str = "running";
+    /// The status of a call that waits for an answer.
+    pub const WAITING: &str = "waiting";
     /// The status of a call that may have taken effect: nobody knows how it ended.
     pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 

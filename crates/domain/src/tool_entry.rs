@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentConfig, ClientTool, FaultCode, InputFault, ToolVisibility, UnknownMembers,
+    AgentConfig, Approver, ClientTool, FaultCode, InputFault, ToolVisibility, UnknownMembers,
     client_tool::{fault_of_parameters, is_function_name},
     fault::push_index,
     open_enum::open_enum,
@@ -56,6 +56,11 @@ pub struct ToolEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub approval: Option<Approval>,
+    /// Who approves a call: the `user` of the conversation (also keys and OAuth clients), or `staff`, with
+    /// the scope `tools:approve`. The turn does not wait for staff. Default: `user`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub approver: Option<Approver>,
     /// What users see of the calls. Default: `status`; `full` for tools of the client, and for calls that
     /// the user must approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +118,11 @@ impl ToolEntry {
         }
     }
 
+    /// Returns who approves a call that requires it.
+    pub fn approver(&self) -> Approver {
+        self.approver.unwrap_or(Approver::User)
+    }
+
     /// Returns a fault for each member that does not fit the others. Pointers are relative to the entry.
     fn check(&self) -> Vec<InputFault> {
         let mut faults = Vec::new();
@@ -128,6 +138,9 @@ impl ToolEntry {
             let alone = "cannot be combined with run 'client'";
             if self.approval.is_some() {
                 fault("/approval", FaultCode::NotCombinable, alone);
+            }
+            if self.approver.is_some() {
+                fault("/approver", FaultCode::NotCombinable, alone);
             }
             if self.timeout_ms.is_some() {
                 fault("/timeoutMs", FaultCode::NotCombinable, alone);
@@ -145,7 +158,8 @@ impl ToolEntry {
             fault("/parameters", FaultCode::NotCombinable, of_client);
         }
         let is_hidden = self.visibility == Some(ToolVisibility::Hidden);
-        if is_hidden && self.requires_approval(true) && self.approval.is_some() {
+        let is_user_asked = self.approval.is_some() && self.approver() == Approver::User;
+        if is_hidden && self.requires_approval(true) && is_user_asked {
             let detail = "'none' cannot be combined with approval by the user";
             fault("/visibility", FaultCode::NotCombinable, detail);
         }

@@ -92,7 +92,18 @@ open_enum! {
     }
 }
 
-/// One user message and the work of replying to it.
+/// A call of an earlier turn that waited for staff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ContinuedCall {
+    /// The turn that called the tool.
+    pub turn_id: TurnId,
+    /// The id of the call.
+    pub call_id: String,
+}
+
+/// One user message and the work of replying to it, or the report of a call that staff has decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -115,6 +126,11 @@ pub struct Turn {
     /// The failed turn that this turn repeats.
     #[serde(default)]
     pub retry_of: Option<TurnId>,
+    /// The call of an earlier turn that staff has decided, and whose outcome this turn reports. It has no
+    /// message of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub continues: Option<ContinuedCall>,
     /// The agent's message, if the turn has one.
     pub reply: Option<Message>,
     /// The engine that produced the reply.

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Action, ActionNeeded, Approver, PrincipalId, RequestUsage, Timestamp, ToolCall, ToolVisibility,
-    UnknownMembers, json::replace_nul, large_integers::has_large_integer, sizes::TOOL_RESULT_BYTES,
-    tool_call::KeptCallData,
+    TurnId, UnknownMembers, json::replace_nul, large_integers::has_large_integer,
+    sizes::TOOL_RESULT_BYTES, tool_call::KeptCallData,
 };
 
 /// One entry of a journal. What it contains at its start holds to its end, whatever is configured
@@ -171,6 +171,9 @@ pub struct CallDecision {
     pub by: PrincipalId,
     /// When.
     pub at: Timestamp,
+    /// The turn that it has begun, if staff has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<TurnId>,
 }
 
 /// What a second call of a tool with the same arguments would do.
@@ -219,6 +222,12 @@ impl ToolEnd {
         Duration::from_millis(u64::try_from(self.duration_ms).unwrap_or_default())
     }
 
+    /// What a model reads of a call that waits for approval by staff.
+    pub fn waits_for_staff() -> Self {
+        let result = "This waits for approval by staff. Tell the user.";
+        Self::new(ToolCall::WAITING, result.to_owned(), Duration::ZERO)
+    }
+
     /// The end of a call that ran when its process died, and that may have taken effect.
     pub fn outcome_unknown() -> Self {
         let result = "The service stopped while this ran. It may or may not have taken effect.";
@@ -233,6 +242,17 @@ impl ToolStep {
         self.end.is_none() && self.wait.as_ref().is_some_and(is_unanswered)
     }
 
+    /// Returns whether it waits for approval by staff, which does not keep its turn from going on.
+    pub fn waits_for_staff(&self) -> bool {
+        let is_staff = |approver| approver != Approver::User;
+        self.is_waiting() && self.approver().is_some_and(is_staff)
+    }
+
+    /// Returns whether its turn waits for an answer to it.
+    pub fn holds_turn(&self) -> bool {
+        self.is_waiting() && !self.waits_for_staff()
+    }
+
     /// Returns whether it may have been made.
     pub(crate) fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
@@ -243,6 +263,7 @@ impl ToolStep {
         match &self.end {
             Some(end) => Cow::Borrowed(end),
             None if self.may_have_begun() => Cow::Owned(ToolEnd::outcome_unknown()),
+            None if self.waits_for_staff() => Cow::Owned(ToolEnd::waits_for_staff()),
             None => Cow::Owned(unanswered.end()),
         }
     }
@@ -257,6 +278,11 @@ impl ToolStep {
             Ok(Value::Object(arguments)) => arguments,
             _ => Map::new(),
         }
+    }
+
+    /// Returns who may approve it, if it needed approval.
+    pub fn approver(&self) -> Option<Approver> {
+        self.wait.as_ref()?.approver
     }
 
     fn decision(&self) -> Option<&CallDecision> {
@@ -287,10 +313,11 @@ impl ToolStep {
     /// Returns the call as clients see it; `unanswered` says how a call without an answer is shown.
     pub fn shown(&self, kept: &mut KeptCallData, unanswered: Unanswered) -> ToolCall {
         let begun = self.begun(kept);
-        if self.is_waiting() && unanswered == Unanswered::Waiting {
+        let outlives_turn = self.waits_for_staff() && unanswered != Unanswered::Cancelled;
+        if outlives_turn || self.is_waiting() && unanswered == Unanswered::Waiting {
             let wait = self.wait.as_ref();
             return ToolCall {
-                status: unanswered.end().status,
+                status: ToolCall::WAITING.to_owned(),
                 needs: wait.map(|wait| wait.needs),
                 approver: wait.and_then(|wait| wait.approver),
                 expires_at: wait.map(|wait| wait.expires_at),
@@ -375,7 +402,7 @@ impl Unanswered {
     /// The end of such a call.
     pub fn end(self) -> ToolEnd {
         let (status, result) = match self {
-            Self::Waiting => ("waiting", ""),
+            Self::Waiting => (ToolCall::WAITING, ""),
             Self::Dismissed => ("dismissed", "not run: the user continued without answering"),
             Self::Cancelled => ("cancelled", "not run: the turn was cancelled"),
             Self::Expired => ("expired", "not run: nobody answered in time"),

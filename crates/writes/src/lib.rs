@@ -30,8 +30,8 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent,
     CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, FailQueuedTurn,
-    HandOverTurn, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome,
-    UpdateAgent, UpdateConversation,
+    HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn,
+    Sweep, SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

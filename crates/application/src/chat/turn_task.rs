@@ -26,12 +26,19 @@ use crate::{
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
 };
 
+/// What a model reads in place of a message of the user in a turn that reports the outcome of a call that
+/// staff has decided.
+const CONTINUATION_NOTE: &str = "[Note of the operator, not of the user: staff has decided on a tool call that \
+    waited. Its outcome follows. Tell the user what has happened, and what follows from it.]";
+
 /// A turn that is in progress in the store, with everything that is needed to run it.
 pub(super) struct TurnTask {
     pub(super) ownership: TurnOwnership,
     pub(super) started: TurnStarted,
     /// The request to the engines; history and tools are added when the turn runs.
     pub(super) request: ModelRequest,
+    /// True if it reports the outcome of a call that staff has decided.
+    pub(super) is_continuation: bool,
     /// The tools that the client has added.
     pub(super) client_tools: Vec<ClientTool>,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
@@ -64,6 +71,11 @@ impl TurnTask {
         reply_id: MessageId,
     ) -> Self {
         let turn = promoted.turn;
+        // A continuation has no message of the user.
+        let message = match turn.continues {
+            None => turn.input,
+            Some(_) => CONTINUATION_NOTE.to_owned(),
+        };
         Self {
             ownership,
             started: TurnStarted {
@@ -77,8 +89,9 @@ impl TurnTask {
             request: ModelRequest {
                 turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
-                ..ModelRequest::new(promoted.tenant, agent, turn.id, turn.input)
+                ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
+            is_continuation: turn.continues.is_some(),
             client_tools: promoted.client_tools,
             failure: None,
             messages: promoted.messages,
@@ -253,15 +266,18 @@ impl RunningTask<'_> {
             request,
             messages,
             window,
+            is_continuation,
             ..
         } = &mut *self.task;
         let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
         let mut history = window.take().unwrap_or_else(history);
-        history.push(HistoryMessage::new(
-            messages.message.seq,
-            Role::User,
-            &*request.message,
-        ));
+        if !*is_continuation {
+            history.push(HistoryMessage::new(
+                messages.message.seq,
+                Role::User,
+                &*request.message,
+            ));
+        }
         let own = if limits.has_tool_results() {
             steps
         } else {

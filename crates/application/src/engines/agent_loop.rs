@@ -125,7 +125,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
     /// answer.
     async fn call_tools(&mut self, response: Response) -> Result<bool, ReplyError> {
         let at = self.sink.with_reply(|reply| reply.text.len());
-        let first = self.sink.with_reply(|reply| reply.call_count()) + 1;
+        let first = self.sink.with_reply(|reply| reply.call_count()) - self.carried_calls() + 1;
         let time = self.request.agent.config.action_timeout();
         let expires_at = self.journal.map(|journal| journal.now() + time);
         let mut calls = Vec::new();
@@ -170,6 +170,14 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             });
         }
         self.finish_calls(reported, response).await
+    }
+
+    /// Returns the number of calls of the earlier turn that this one continues. They keep their ids.
+    fn carried_calls(&self) -> usize {
+        let own = self.request.turn_id.to_string();
+        let steps = self.request.steps.iter();
+        let calls = steps.flat_map(|step| &step.calls);
+        calls.filter(|call| !call.call_id.starts_with(&own)).count()
     }
 
     /// Returns the requests to models that no step contains.
@@ -259,7 +267,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             }
         }
         drop(running);
-        if calls.iter().any(|reported| reported.call.step.is_waiting()) {
+        if calls.iter().any(|reported| reported.call.step.holds_turn()) {
             return Ok(true);
         }
         let calls = calls.into_iter().map(|reported| reported.call.step);

@@ -10,6 +10,7 @@ use writes::Sweep;
 use crate::{
     background::{every, round},
     chat::{ChatContext, MAX_QUEUE_TIME, TurnRunner},
+    turns::expire,
 };
 
 /// The interval of the sweep.
@@ -87,6 +88,9 @@ impl Sweeper {
             for id in swept.failed {
                 tracing::warn!(turn = %id, "turn failed: its nodes have died, or it was queued for too long");
                 self.context.live.on_remote_change(id, true);
+            }
+            for call in swept.undecided {
+                expire(&self.context, &self.runner, tenant, call).await?;
             }
             for (promoted, node) in swept.promoted.into_iter().zip(node.into_iter().cycle()) {
                 self.runner.run_promoted(promoted, node);

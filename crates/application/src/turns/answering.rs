@@ -2,61 +2,62 @@
 
 use std::sync::Arc;
 
-use domain::{Principal, ProblemCode, Stamp, TurnId};
-use ports::RepositoryError;
-use writes::{AnswerOutcome, AnswerTurn, CallAnswer};
+use domain::{
+    Action, ConversationId, MessageId, Principal, PrincipalId, ProblemCode, Scope, Stamp, TenantId,
+    TurnId,
+};
+use ports::{FoundTurn, RepositoryError};
+use writes::{AnswerOutcome, AnswerTurn, CallAnswer, MayAnswer, NotStaff, UndecidedCall};
 
 use super::{TurnError, TurnService};
-use crate::{chat::AcceptedTurn, live_turns::TurnWaiter};
+use crate::{
+    chat::{AcceptedTurn, ChatContext, TurnRunner},
+    live_turns::TurnWaiter,
+};
 
 /// The number of attempts with a node id that was found to be dead.
 const ATTEMPTS: usize = 3;
 
 impl TurnService {
-    /// Answers tool calls of a waiting turn: all of them, or none. With the last answer the turn goes on
-    /// here, and its events continue those from before.
+    /// Answers tool calls of a turn: all of them, or none. With the last answer a waiting turn goes on here,
+    /// and its events continue those from before. A decision of staff returns the turn that it begins.
     pub async fn answer(
         &self,
         caller: &Principal,
         id: TurnId,
         answers: Vec<CallAnswer>,
     ) -> Result<AcceptedTurn, TurnError> {
-        let conversation_id = self.find(caller, id).await?.value.turn.conversation_id;
-        for _ in 0..ATTEMPTS {
-            let node = self.runner.promotes_to();
-            let node = node.ok_or(TurnError::Unavailable(ProblemCode::Draining))?;
-            let answer = AnswerTurn {
-                tenant: caller.tenant.clone(),
-                turn_id: id,
-                conversation_id,
-                answers: answers.clone(),
-                node,
-                stamp: Stamp {
-                    time: self.context.ports.clock.now(),
-                    actor: caller.id.clone(),
-                },
-            };
-            match self.context.ports.writes.write(answer).await? {
-                AnswerOutcome::Stored {
-                    resumed: Some(turn),
-                    ..
-                } => {
-                    let live = self.runner.run_promoted(*turn, node);
-                    let waiter = TurnWaiter::new(live, Arc::clone(&self.context.ports.turns));
-                    return Ok(AcceptedTurn::continued(waiter, caller.audience()));
-                }
-                AnswerOutcome::Stored { resumed: None, .. } | AnswerOutcome::Repeated => {
-                    return self.follow(caller, id).await;
-                }
-                AnswerOutcome::Rejected { index, reason } => {
-                    return Err(TurnError::Answer { index, reason });
-                }
-                AnswerOutcome::NotFound => return Err(TurnError::NotFound),
-                AnswerOutcome::NodeDead => self.context.node.renew_identity(node).await?,
+        let found = self.find(caller, id).await?.value;
+        let answering = Answering {
+            tenant: &caller.tenant,
+            actor: &caller.id,
+            conversation_id: found.turn.conversation_id,
+            turn_id: id,
+            may: may_answer(caller, &found),
+            answers,
+        };
+        let outcome = answering.write(&self.context, &self.runner).await?;
+        match outcome {
+            AnswerOutcome::Stored {
+                resumed: Some(turn),
+                continuation,
+                ..
+            } => {
+                let live = self.runner.run_promoted(*turn, self.context.node.id());
+                let waiter = TurnWaiter::new(live, Arc::clone(&self.context.ports.turns));
+                let audience = caller.audience();
+                Ok(match continuation {
+                    None => AcceptedTurn::continued(waiter, audience),
+                    Some(_) => AcceptedTurn::replayed(waiter, None, audience),
+                })
             }
+            AnswerOutcome::Stored { continuation, .. }
+            | AnswerOutcome::Repeated { continuation } => {
+                self.follow(caller, continuation.unwrap_or(id)).await
+            }
+            AnswerOutcome::Rejected { index, reason } => Err(TurnError::Answer { index, reason }),
+            AnswerOutcome::NotFound | AnswerOutcome::NodeDead => Err(TurnError::NotFound),
         }
-        let reason = "this node is marked as dead again and again";
-        Err(RepositoryError::Unavailable(reason.into()).into())
     }
 
     /// Follows a turn from its beginning.
@@ -73,5 +74,99 @@ impl TurnService {
             Some(turn),
             caller.audience(),
         ))
+    }
+}
+
+/// Reports a call that staff has not decided in time, as if someone had said so.
+pub(crate) async fn expire(
+    context: &ChatContext,
+    runner: &Arc<TurnRunner>,
+    tenant: &TenantId,
+    call: UndecidedCall,
+) -> Result<(), RepositoryError> {
+    let answering = Answering {
+        tenant,
+        actor: &PrincipalId::system(),
+        conversation_id: call.conversation_id,
+        turn_id: call.turn_id,
+        may: MayAnswer {
+            for_user: false,
+            for_staff: Ok(()),
+        },
+        answers: vec![CallAnswer {
+            call_id: call.call_id,
+            action: Action::Expire,
+        }],
+    };
+    match answering.write(context, runner).await {
+        Ok(AnswerOutcome::Stored {
+            resumed: Some(turn),
+            ..
+        }) => {
+            runner.run_promoted(*turn, context.node.id());
+            Ok(())
+        }
+        // Someone has decided meanwhile, or this process ends.
+        Ok(_) | Err(TurnError::Unavailable(_)) => Ok(()),
+        Err(TurnError::Store(error)) => Err(error),
+        Err(error) => Err(RepositoryError::Unavailable(error.into())),
+    }
+}
+
+/// Returns what a caller may answer in a turn.
+fn may_answer(caller: &Principal, found: &FoundTurn) -> MayAnswer {
+    let owner = found.user_id.as_deref();
+    let is_own = caller.user_id.is_some() && caller.user_id.as_deref() == owner;
+    let has_scopes = caller.scopes.contains(Scope::ToolsApprove) && caller.confined_to().is_none();
+    MayAnswer {
+        for_user: caller.scopes.contains(Scope::ChatWrite),
+        for_staff: match (has_scopes, is_own) {
+            (true, false) => Ok(()),
+            (true, true) => Err(NotStaff::OwnConversation),
+            (false, _) => Err(NotStaff::Scope),
+        },
+    }
+}
+
+/// Answers that are about to be stored.
+struct Answering<'a> {
+    tenant: &'a TenantId,
+    actor: &'a PrincipalId,
+    conversation_id: ConversationId,
+    turn_id: TurnId,
+    may: MayAnswer,
+    answers: Vec<CallAnswer>,
+}
+
+impl Answering<'_> {
+    async fn write(
+        &self,
+        context: &ChatContext,
+        runner: &TurnRunner,
+    ) -> Result<AnswerOutcome, TurnError> {
+        for _ in 0..ATTEMPTS {
+            let node = runner.promotes_to();
+            let node = node.ok_or(TurnError::Unavailable(ProblemCode::Draining))?;
+            let answer = AnswerTurn {
+                tenant: self.tenant.clone(),
+                turn_id: self.turn_id,
+                conversation_id: self.conversation_id,
+                answers: self.answers.clone(),
+                may: self.may,
+                node,
+                continuation: TurnId::new(context.ports.ids.next_id()),
+                reply_id: MessageId::new(context.ports.ids.next_id()),
+                stamp: Stamp {
+                    time: context.ports.clock.now(),
+                    actor: self.actor.clone(),
+                },
+            };
+            match context.ports.writes.write(answer).await? {
+                AnswerOutcome::NodeDead => context.node.renew_identity(node).await?,
+                outcome => return Ok(outcome),
+            }
+        }
+        let reason = "this node is marked as dead again and again";
+        Err(RepositoryError::Unavailable(reason.into()).into())
     }
 }

@@ -56,7 +56,7 @@ kit::operations! {
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
 
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
-    post "/api/turns/{id}/actions" turns::answer_turn AnyOf(&[ChatWrite]); starts_turn, streams = IfRequestedOrAccepted;
+    post "/api/turns/{id}/actions" turns::answer_turn AnyOf(&[ChatWrite, ToolsApprove]); starts_turn, streams = IfRequestedOrAccepted;
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ends_turn;
 
     get "/api/events" events::list_events AnyOf(&[EventsRead]); streams = IfAccepted, reads_after, reads_log, reads_query;

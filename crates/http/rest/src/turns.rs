@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web::Data};
 use domain::{Turn, TurnEvent, TurnId};
 use kit::{
     actions::ActionsRequest,
-    auth::{Authorized, ChatWrite, TurnsRead},
+    auth::{Authorized, ChatWrite, ToolsAnswer, TurnsRead},
     chat::ResponseMode,
     problem::ApiError,
     reads,
@@ -37,6 +37,10 @@ pub async fn get_turn(
 /// `error`. The first answer to a call wins; the same answer again changes nothing. With the last answer
 /// the turn goes on. The response is the turn when it has ended or waits again, or, as for a chat, its
 /// events, which continue the reply after `turn.resumed`, or with `Prefer: respond-async` the turn at once.
+///
+/// A decision about a call with `approver: "staff"` requires `tools:approve`, and stands alone in its request.
+/// It begins another turn (`continues`), which makes the call and reports its outcome: the response is that
+/// turn, or its events. Nobody decides for staff in their own conversation.
 #[utoipa::path(
     post, path = "/api/turns/{id}/actions", operation_id = "answer_turn", tag = "Chat",
     params(
@@ -55,7 +59,7 @@ pub async fn get_turn(
     ),
 )]
 pub async fn answer_turn(
-    authorized: Authorized<ChatWrite>,
+    authorized: Authorized<ToolsAnswer>,
     state: Data<HttpState>,
     request: HttpRequest,
     id: PathId<TurnId>,
@@ -70,8 +74,10 @@ pub async fn answer_turn(
     };
     let answering = authorized.turns.answer(authorized.caller(), id.0, answers);
     let accepted = answering.await?;
+    let is_continuation = accepted.turn_id != id.0;
     match mode {
         ResponseMode::Stream => Ok(stream_turn(&state, &authorized, &request, slot, accepted)),
+        ResponseMode::Full if is_continuation => respond_async(&authorized, accepted).await,
         ResponseMode::Async => respond_async(&authorized, accepted).await,
         ResponseMode::Full => {
             // However it ends, the turn tells it.

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::{
-    Action, ActionNeeded, CallDecision, ConversationId, EventType, NodeId, Stamp, TenantId,
-    ToolCall, ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered, turn_step::tool_calls,
+    Action, ActionNeeded, Approver, CallDecision, ConversationId, EventType, MessageId, NodeId,
+    Stamp, TenantId, ToolCall, ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered,
+    turn_step::tool_calls,
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -14,8 +15,9 @@ use ports::{
 use super::{ending::turn_ids, in_doubt, promotion::promoted_turn};
 use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Scope};
 
-/// Answers tool calls of a waiting turn: all of them, or none. The first answer to a call wins; the same
-/// answer again changes nothing. With the last answer the turn goes on under `node`.
+/// Answers tool calls of a turn: all of them, or none. The first answer to a call wins; the same answer again
+/// changes nothing. With the last answer a waiting turn goes on under `node`. A decision of staff, which stands
+/// alone, begins another turn, which makes the call and reports its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerTurn {
     /// The tenant.
@@ -26,10 +28,34 @@ pub struct AnswerTurn {
     pub conversation_id: ConversationId,
     /// The answers.
     pub answers: Vec<CallAnswer>,
+    /// What the caller may answer.
+    pub may: MayAnswer,
     /// The node that runs the turn after the last answer.
     pub node: NodeId,
+    /// The id of the turn that a decision of staff begins.
+    pub continuation: TurnId,
+    /// The id of the reply of that turn.
+    pub reply_id: MessageId,
     /// Who answers, and when.
     pub stamp: Stamp,
+}
+
+/// What a caller may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MayAnswer {
+    /// Calls that need the user, or the page.
+    pub for_user: bool,
+    /// Calls that need staff; or why not.
+    pub for_staff: Result<(), NotStaff>,
+}
+
+/// The reason why a caller may not decide for staff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotStaff {
+    /// It lacks the permission.
+    Scope,
+    /// It is the user of the conversation.
+    OwnConversation,
 }
 
 /// The answer to one call.
@@ -48,11 +74,17 @@ pub enum AnswerOutcome {
     Stored {
         /// The positions of the events.
         committed: Committed,
-        /// The turn, if it goes on; `None` if it waits for further answers.
+        /// The turn, or the continuation, if it goes on; `None` if it waits for further answers, or for the
+        /// turn before it.
         resumed: Option<Box<PromotedTurn>>,
+        /// The turn that a decision of staff has begun.
+        continuation: Option<TurnId>,
     },
     /// Nothing was written: every call has been answered in the same way before.
-    Repeated,
+    Repeated {
+        /// The turn that a decision of staff has begun.
+        continuation: Option<TurnId>,
+    },
     /// Nothing was written, because of this answer.
     Rejected {
         /// Its index.
@@ -83,6 +115,14 @@ pub enum AnswerRejection {
         /// What it needs.
         needs: ActionNeeded,
     },
+    /// A decision of staff does not stand alone.
+    NotAlone,
+    /// The turn of a call that waits for staff still runs.
+    Running,
+    /// The caller may not answer calls that need the user.
+    NotForUser,
+    /// The caller may not decide for staff.
+    NotForStaff(NotStaff),
 }
 
 impl Command for AnswerTurn {
@@ -116,6 +156,23 @@ impl Command for AnswerTurn {
             return Some(AnswerOutcome::Stored {
                 committed,
                 resumed: None,
+                continuation: None,
+            });
+        }
+        let begun = in_doubt::find(facts, &self.tenant, EventType::TurnQueued, |event| {
+            event.turn_id == Some(self.continuation)
+        });
+        let begun = begun.or_else(|| {
+            in_doubt::find(facts, &self.tenant, EventType::TurnStarted, |event| {
+                event.turn_id == Some(self.continuation)
+            })
+        });
+        if let Some(begun) = begun {
+            // A sweep starts it, if this process was to run it.
+            return Some(AnswerOutcome::Stored {
+                committed: Committed::at(begun),
+                resumed: None,
+                continuation: Some(self.continuation),
             });
         }
         let committed = Committed::at(event(EventType::TurnResumed)?);
@@ -126,6 +183,7 @@ impl Command for AnswerTurn {
         Some(AnswerOutcome::Stored {
             committed,
             resumed: own.and_then(|row| going_on(row, conversation?, journal)),
+            continuation: None,
         })
     }
 
@@ -145,23 +203,26 @@ impl Command for AnswerTurn {
             }
         };
         if changed.is_empty() {
-            return Ok(Planned::Rejected(AnswerOutcome::Repeated));
+            let continuation = self.known_continuation(&journal);
+            return Ok(Planned::Rejected(AnswerOutcome::Repeated { continuation }));
         }
         if !facts.live_nodes.contains(&self.node) {
             return Ok(Planned::Rejected(AnswerOutcome::NodeDead));
         }
-        let rows = changed.into_iter().map(|number| StepRow {
+        let rows = changed.iter().map(|&number| StepRow {
             tenant: self.tenant.clone(),
             turn_id: self.turn_id,
             number,
             step: journal[number].clone(),
         });
         planner.rows.changed_steps.extend(rows);
-        Ok(Planned::Applied(self.store(
-            planner,
-            (row, conversation),
-            journal,
-        )))
+        let mut changed = changed.into_iter();
+        let decided = changed.find(|&number| is_decided_by_staff(&journal[number]));
+        let outcome = match decided {
+            Some(number) => self.continue_with(planner, (row, conversation), &journal, number),
+            None => self.store(planner, (row, conversation), journal),
+        };
+        Ok(Planned::Applied(outcome))
     }
 }
 
@@ -191,6 +252,19 @@ impl AnswerTurn {
         Ok(changed)
     }
 
+    /// Returns the turn that an earlier decision has begun.
+    fn known_continuation(&self, journal: &[TurnStep]) -> Option<TurnId> {
+        let [answer] = &self.answers[..] else {
+            return None;
+        };
+        journal.iter().find_map(|step| match step {
+            TurnStep::Tool(call) if call.call_id == answer.call_id => {
+                call.wait.as_ref()?.decision.as_ref()?.continuation
+            }
+            _ => None,
+        })
+    }
+
     /// Answers one call. Returns `false` if it was answered in the same way before.
     fn answer(
         &self,
@@ -198,7 +272,16 @@ impl AnswerTurn {
         call: &mut ToolStep,
         action: &Action,
     ) -> Result<bool, AnswerRejection> {
-        let is_open = row.turn.status == TurnStatus::RequiresAction && call.is_waiting();
+        let is_for_staff = call
+            .approver()
+            .is_some_and(|approver| approver != Approver::User);
+        let may_wait = match row.turn.status {
+            TurnStatus::RequiresAction => true,
+            TurnStatus::InProgress => is_for_staff,
+            // A call that waits for staff is dismissed with the reply of its turn.
+            _ => is_for_staff && row.action_expires_at.is_some(),
+        };
+        let is_open = call.is_waiting() && may_wait;
         let status = call
             .shown(&mut Default::default(), Unanswered::Dismissed)
             .status;
@@ -208,18 +291,38 @@ impl AnswerTurn {
         if wait.needs != action.answers() {
             return Err(AnswerRejection::WrongKind { needs: wait.needs });
         }
+        match self.may {
+            MayAnswer { for_staff, .. } if is_for_staff => {
+                for_staff.map_err(AnswerRejection::NotForStaff)?;
+            }
+            MayAnswer { for_user, .. } if !for_user => return Err(AnswerRejection::NotForUser),
+            _ => {}
+        }
+        if is_for_staff && self.answers.len() > 1 {
+            return Err(AnswerRejection::NotAlone);
+        }
         match &wait.decision {
             Some(decision) if decision.action == *action => return Ok(false),
             _ if !is_open => return Err(AnswerRejection::Decided { status }),
-            _ if self.stamp.time >= wait.expires_at => return Err(AnswerRejection::Expired),
+            _ if is_for_staff && row.turn.status == TurnStatus::InProgress => {
+                return Err(AnswerRejection::Running);
+            }
+            _ if self.stamp.time >= wait.expires_at && *action != Action::Expire => {
+                return Err(AnswerRejection::Expired);
+            }
             _ => {}
         }
         wait.decision = Some(CallDecision {
             action: action.clone(),
             by: self.stamp.actor.clone(),
             at: self.stamp.time,
+            continuation: is_for_staff.then_some(self.continuation),
         });
-        call.end = end_of(action);
+        call.end = if is_for_staff {
+            Some(decided_end(action))
+        } else {
+            end_of(action)
+        };
         Ok(true)
     }
 
@@ -239,7 +342,7 @@ impl AnswerTurn {
                 id: self.turn_id,
                 reply_seq: row.reply_seq,
                 tool_calls: tool_calls(&journal, Unanswered::Waiting),
-                expires_at: expires_at(&journal).unwrap_or(self.stamp.time),
+                expires_at: expires_at(&journal),
             });
             let kind = EventType::TurnRequiresAction;
             let waits = planner.log_turn(&self.tenant, &self.stamp, kind, ids);
@@ -247,6 +350,7 @@ impl AnswerTurn {
             return AnswerOutcome::Stored {
                 committed: Committed::at(waits),
                 resumed: None,
+                continuation: None,
             };
         }
         planner.rows.assignments.push(TurnAssignment {
@@ -259,6 +363,7 @@ impl AnswerTurn {
         AnswerOutcome::Stored {
             committed: Committed::at(resumed),
             resumed: going_on(row, conversation, journal),
+            continuation: None,
         }
     }
 }
@@ -285,10 +390,27 @@ fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
     waiting.min()
 }
 
+/// The end of a call that staff has decided so. Another turn makes the call, if it is approved.
+fn decided_end(action: &Action) -> ToolEnd {
+    end_of(action).unwrap_or_else(|| {
+        let result = "approved by staff; its outcome follows".to_owned();
+        ToolEnd::new("approved", result, Duration::ZERO)
+    })
+}
+
+fn is_decided_by_staff(step: &TurnStep) -> bool {
+    let approver = match step {
+        TurnStep::Tool(call) => call.approver(),
+        _ => None,
+    };
+    approver.is_some_and(|approver| approver != Approver::User)
+}
+
 /// The end of a call that is answered so; `None` if it is made now.
 fn end_of(action: &Action) -> Option<ToolEnd> {
     let (status, result) = match action {
         Action::Approve => return None,
+        Action::Expire => ("expired", "not run: nobody decided in time".to_owned()),
         Action::Deny { reason } => {
             let because = reason.as_deref().map(|reason| format!(": {reason}"));
             let text = format!("not run: it was denied{}", because.unwrap_or_default());

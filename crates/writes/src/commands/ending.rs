@@ -70,6 +70,10 @@ pub(super) fn needs_more(
         .and_then(|found| found.first_waiting);
     let turns = [ending].into_iter().chain(next);
     query.turns.extend(turns.map(|turn| (tenant.clone(), turn)));
+    // A continuation begins with entries.
+    query
+        .journals
+        .extend(next.map(|turn| (tenant.clone(), turn)));
 }
 
 impl Planner<'_> {
@@ -92,6 +96,7 @@ impl Planner<'_> {
         let finished_at = stamp.time.max(row.turn.latest_time());
         let mut after = unchanged(key, conversation);
         let reply_seq = reply.map(|reply| self.write_reply(row, reply, &mut after, finished_at));
+        let waiting = end.tool_calls.iter().filter(|_| was_running);
         self.rows.ends.push(TurnEnd {
             tenant: row.tenant.clone(),
             id: row.turn.id,
@@ -106,6 +111,7 @@ impl Planner<'_> {
             usage: end.usage.filter(|_| was_running),
             error: end.error.cloned(),
             finished_at,
+            action_expires_at: waiting.filter_map(|call| call.expires_at).min(),
         });
         if was_running {
             let user = conversation.user_id.as_deref();

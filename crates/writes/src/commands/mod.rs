@@ -4,6 +4,7 @@ mod answer_turn;
 mod begin_turn;
 mod cancel_turn;
 mod completed_turn;
+mod continuation;
 mod create_agent;
 mod create_conversation;
 mod create_credential;
@@ -30,7 +31,7 @@ mod update_conversation;
 use ports::RepositoryError;
 
 pub use self::{
-    answer_turn::{AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer},
+    answer_turn::{AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, MayAnswer, NotStaff},
     cancel_turn::CancelTurn,
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
@@ -42,7 +43,7 @@ pub use self::{
     record_steps::RecordSteps,
     revoke_credential::RevokeCredential,
     suspend_turn::{SuspendOutcome, SuspendTurn},
-    sweep::{Sweep, SweepOutcome},
+    sweep::{Sweep, SweepOutcome, UndecidedCall},
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
 };

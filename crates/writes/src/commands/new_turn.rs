@@ -217,6 +217,7 @@ pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow 
             key: idempotency.key.as_str().to_owned(),
         }),
         level: None,
+        action_expires_at: None,
         client_tools: begin.client_tools.clone(),
     }
 }

@@ -22,6 +22,7 @@ impl Planner<'_> {
             };
             self.log_turn(tenant, stamp, EventType::TurnCancelled, ids);
             self.rows.ends.push(TurnEnd {
+                action_expires_at: None,
                 tenant: tenant.clone(),
                 id: turn.id,
                 status: TurnStatus::Cancelled,

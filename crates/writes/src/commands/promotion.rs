@@ -38,10 +38,14 @@ impl Planner<'_> {
             return None;
         }
         let at = at.max(waiting.turn.created_at);
-        after.last_message_seq += 1;
+        // Where the message of a continuation would stand, its reply will.
+        let message_seq = after.last_message_seq + 1;
         after.updated_at = after.updated_at.max(at);
-        after.last_message_at = Some(at);
-        after.excerpt = Some(excerpt(&waiting.turn.input));
+        if waiting.turn.continues.is_none() {
+            after.last_message_seq = message_seq;
+            after.last_message_at = Some(at);
+            after.excerpt = Some(excerpt(&waiting.turn.input));
+        }
         let row = TurnRow {
             turn: Turn {
                 status: TurnStatus::InProgress,
@@ -49,11 +53,14 @@ impl Planner<'_> {
                 started_at: Some(at),
                 ..waiting.turn.clone()
             },
-            message_seq: Some(after.last_message_seq),
+            message_seq: Some(message_seq),
             turn_number: Some(after.turn_count),
             ..waiting.clone()
         };
-        let promoted = promoted_turn(&row, conversation)?;
+        let promoted = PromotedTurn {
+            journal: facts.journal(&after.tenant, row.turn.id).to_vec(),
+            ..promoted_turn(&row, conversation)?
+        };
         let by_caller = Stamp {
             time: at,
             actor: row.principal.clone(),
@@ -69,7 +76,7 @@ impl Planner<'_> {
             node,
             agent_version: conversation.agent_version,
             turn_number: after.turn_count,
-            message_seq: after.last_message_seq,
+            message_seq,
             started_at: at,
         });
         after.turn_count += 1;

@@ -128,7 +128,7 @@ impl Command for SuspendTurn {
             id: self.turn_id,
             reply_seq: Some(reply_seq),
             tool_calls: self.reply.tool_calls.clone(),
-            expires_at: self.expires_at,
+            expires_at: Some(self.expires_at),
         });
         let ids = turn_ids(&row.turn, conversation);
         let waits = planner.log_turn(

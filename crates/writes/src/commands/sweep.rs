@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use domain::{
-    NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, Unanswered,
+    ConversationId, NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, Unanswered,
     turn_step::{requests, tool_calls},
 };
 use ports::{
@@ -46,6 +46,19 @@ pub struct SweepOutcome {
     pub failed: Vec<TurnId>,
     /// The turns that it resumed or promoted: the node of the sweep runs them now.
     pub promoted: Vec<PromotedTurn>,
+    /// Calls that staff has not decided in time.
+    pub undecided: Vec<UndecidedCall>,
+}
+
+/// A call of a turn that has ended, which waits for staff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndecidedCall {
+    /// The conversation of the turn.
+    pub conversation_id: ConversationId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The id of the call.
+    pub call_id: String,
 }
 
 impl Command for Sweep {
@@ -78,8 +91,11 @@ impl Command for Sweep {
             query.conversations.insert((tenant(), conversation.id));
             let turns = conversation.turns().map(|turn| (tenant(), turn));
             query.turns.extend(turns);
-            let running = conversation.lost.or(conversation.unanswered);
-            query.journals.extend(running.map(|turn| (tenant(), turn)));
+            let begun = conversation.lost.or(conversation.unanswered);
+            let with_entries = begun.into_iter().chain(conversation.next());
+            query
+                .journals
+                .extend(with_entries.map(|turn| (tenant(), turn)));
         }
     }
 
@@ -91,6 +107,7 @@ impl Command for Sweep {
             sweep: self,
             failed: Vec::new(),
             promoted: Vec::new(),
+            undecided: Vec::new(),
         };
         for conversation in &facts.swept {
             if let Some(found) = facts.conversation(&self.tenant, conversation.id) {
@@ -101,6 +118,7 @@ impl Command for Sweep {
             committed: pass.committed(),
             failed: pass.failed,
             promoted: pass.promoted,
+            undecided: pass.undecided,
         }))
     }
 }
@@ -111,6 +129,7 @@ struct SweepPass<'a, 'f> {
     sweep: &'a Sweep,
     failed: Vec<TurnId>,
     promoted: Vec<PromotedTurn>,
+    undecided: Vec<UndecidedCall>,
 }
 
 impl SweepPass<'_, '_> {
@@ -135,7 +154,7 @@ impl SweepPass<'_, '_> {
             is_free = self.resume_or_fail(lost, found);
         }
         if let Some(unanswered) = swept.unanswered {
-            self.fail(unanswered, found, ProblemCode::ActionExpired);
+            self.expire(unanswered, found);
             is_free = self.failed.contains(&unanswered);
         }
         for waiting in swept.waiting.iter().filter(|waiting| waiting.is_expired) {
@@ -144,6 +163,26 @@ impl SweepPass<'_, '_> {
         if let (true, Some(node)) = (is_free, self.sweep.node) {
             self.promote(swept, found, node);
         }
+    }
+
+    /// Fails a turn whose question nobody has answered in time. One that has ended has calls that staff has
+    /// not decided in time.
+    fn expire(&mut self, id: TurnId, found: &ConversationFacts) {
+        let Some(row) = self.planner.facts.turn(&self.sweep.tenant, id) else {
+            return;
+        };
+        if !row.turn.status.is_final() {
+            self.fail(id, found, ProblemCode::ActionExpired);
+            return;
+        }
+        let calls = row.turn.tool_calls.iter();
+        let is_due = |at: Timestamp| at <= self.sweep.now;
+        let due = calls.filter(|call| call.expires_at.is_some_and(is_due));
+        self.undecided.extend(due.map(|call| UndecidedCall {
+            conversation_id: row.turn.conversation_id,
+            turn_id: id,
+            call_id: call.id.clone(),
+        }));
     }
 
     /// Resumes a turn without a live node, or fails it. Returns whether its conversation is free then.

@@ -8,6 +8,7 @@ impl BeginTurn {
     /// Returns the turn in its queued state.
     pub fn queued(&self) -> Turn {
         Turn {
+            continues: None,
             id: self.turn_id,
             conversation_id: self.target.id(),
             agent_id: self.agent_id,

@@ -94,6 +94,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
     messages::supersede(batch, &rows.superseded);
+    turns::dismiss(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);
     messages::copy(batch, &rows.copies);
     log::insert_events(batch, &rows.events);

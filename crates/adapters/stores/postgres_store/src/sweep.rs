@@ -31,12 +31,24 @@ macro_rules! lost_nodes {
     };
 }
 
+/// The condition that the conversation of turn `r` is not deleted. Its deletion dismisses the calls that
+/// wait for staff.
+macro_rules! exists {
+    () => {
+        "exists (select 1 from conversations c join agents a \
+            on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+            where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+            and c.deleted_at is null and a.deleted_at is null) and "
+    };
+}
+
 /// The condition that turn `q` was queued for longer than the first parameter, in milliseconds, and
 /// is not left to newer nodes.
 macro_rules! is_expired {
     () => {
         concat!(
-            "(q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond' and ",
+            "(q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond' \
+                and num_nonnulls(q.continues) = 0 and ",
             level_permits!("q"),
             ")"
         )
@@ -63,6 +75,7 @@ relational::statements! {
         "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
              select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
                  and r.status = 'in_progress' and r.tenant_id = $1 and ",
+        exists!(),
         level_permits!("r"),
         " order by r.id limit $2) r \
          union all \
@@ -76,6 +89,7 @@ relational::statements! {
     const UNANSWERED_TURNS: &str = concat!(
         "select r.conversation_id, r.id, r.agent_id from turns r \
          where r.action_expires_at <= clock_timestamp() and r.tenant_id = $1 and ",
+        exists!(),
         level_permits!("r"),
         " order by r.action_expires_at limit $2"
     );
@@ -135,6 +149,7 @@ impl SweepSql for PostgresStore {
         level_permits!("r"),
         " union \
          select r.tenant_id from turns r where r.action_expires_at <= clock_timestamp() and ",
+        exists!(),
         level_permits!("r"),
         " union \
          select q.tenant_id from turns q where q.status = 'queued' and (",

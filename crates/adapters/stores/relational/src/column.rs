@@ -2,10 +2,33 @@
 
 use std::str::FromStr;
 
-use domain::{Fingerprint, Timestamp, Usage};
+use domain::{Fingerprint, Timestamp, ToolCall, TurnStatus, Unanswered, Usage};
 use ports::{BoxError, RepositoryError};
 use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
 use time::OffsetDateTime;
+
+/// Returns the stored tool calls of a turn with this status. Unless one of them `waits`, those that seem to
+/// were answered or dismissed since.
+pub fn tool_calls(
+    stored: Option<Json<Vec<ToolCall>>>,
+    status: TurnStatus,
+    waits: bool,
+) -> Vec<ToolCall> {
+    let mut calls = stored.map_or_else(Vec::new, |calls| calls.0);
+    let seem_to_wait = calls
+        .iter_mut()
+        .filter(|call| !waits && call.needs.is_some());
+    for call in seem_to_wait {
+        (call.status, call.result) = if status.is_final() {
+            let end = Unanswered::Dismissed.end();
+            (end.status, Some(end.result))
+        } else {
+            (ToolCall::RUNNING.to_owned(), None)
+        };
+        (call.needs, call.approver, call.expires_at) = (None, None, None);
+    }
+    calls
+}
 
 /// A time, stored as milliseconds since 1970 or with the database's own type for times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -92,6 +92,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.usage, usage::insert);
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
+    changes.each(&rows.superseded, turns::dismiss);
     changes.each(&rows.answered, messages::set_turn);
     changes.each(&rows.messages, messages::insert);
     changes.each(&rows.rewritten, messages::rewrite);

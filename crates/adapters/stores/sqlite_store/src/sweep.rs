@@ -30,6 +30,17 @@ macro_rules! lost_nodes {
     };
 }
 
+/// The condition that the conversation of turn `r` is not deleted. Its deletion dismisses the calls that
+/// wait for staff.
+macro_rules! exists {
+    () => {
+        "exists (select 1 from conversations c join agents a \
+            on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+            where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+            and c.deleted_at is null and a.deleted_at is null) and "
+    };
+}
+
 /// The condition that turn `q` was queued for longer than the first parameter, in milliseconds, and
 /// is not left to newer nodes.
 macro_rules! is_expired {
@@ -37,7 +48,7 @@ macro_rules! is_expired {
         concat!(
             "(q.queued_at <= ",
             now!(),
-            " - ?1 and ",
+            " - ?1 and q.continues is null and ",
             level_permits!("q"),
             ")"
         )
@@ -63,6 +74,7 @@ relational::statements! {
         lost_nodes!(),
         "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
              on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
+        exists!(),
         level_permits!("r"),
         " union all \
          select r.conversation_id, r.id from turns r indexed by turns_unowned \
@@ -77,6 +89,7 @@ relational::statements! {
          where r.action_expires_at <= ",
         now!(),
         " and r.tenant_id = ?1 and ",
+        exists!(),
         level_permits!("r"),
         " order by r.action_expires_at limit ?2"
     );
@@ -128,6 +141,7 @@ impl SweepSql for SqliteStore {
          where r.action_expires_at <= ",
         now!(),
         " and ",
+        exists!(),
         level_permits!("r"),
         " union \
          select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",

@@ -85,7 +85,11 @@ impl CheckedCall {
         let may_wait = offered.filter(|_| failure.is_none());
         let needs = may_wait.and_then(|tool| needs(tool, config));
         let (wait, failure) = match (needs, expires_at) {
-            (Some(needs), Some(expires_at)) => (Some(wait(needs, expires_at)), failure),
+            (Some(needs), Some(expires_at)) => {
+                let entry = name.and_then(|name| config.tool_entry(name));
+                let approver = entry.map_or(Approver::User, ToolEntry::approver);
+                (Some(wait(needs, approver, expires_at)), failure)
+            }
             (Some(_), None) => (None, Some(Failure::unrecorded())),
             (None, _) => (None, failure),
         };
@@ -96,7 +100,9 @@ impl CheckedCall {
                     Some(name) => {
                         let entry = config.tool_entry(name);
                         let configured = entry.and_then(|entry| entry.visibility);
-                        configured.or(wait.as_ref().map(|_| ToolVisibility::Full))
+                        let is_user_asked = |wait: &&Wait| wait.approver != Some(Approver::Staff);
+                        let asked = wait.as_ref().filter(is_user_asked);
+                        configured.or(asked.map(|_| ToolVisibility::Full))
                     }
                     None => config.visibility_of_unknown_tools(),
                 },
@@ -187,10 +193,10 @@ fn needs(tool: &AgentTool, config: &AgentConfig) -> Option<ActionNeeded> {
     is_required.then_some(ActionNeeded::Approval)
 }
 
-fn wait(needs: ActionNeeded, expires_at: Timestamp) -> Wait {
+fn wait(needs: ActionNeeded, approver: Approver, expires_at: Timestamp) -> Wait {
     Wait {
         needs,
-        approver: (needs == ActionNeeded::Approval).then_some(Approver::User),
+        approver: (needs == ActionNeeded::Approval).then_some(approver),
         expires_at,
         decision: None,
         has_begun: false,

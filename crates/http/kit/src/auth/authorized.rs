@@ -51,6 +51,8 @@ requirements! {
     ConversationsRead = [ConversationsRead];
     /// `conversations:write`.
     ConversationsWrite = [ConversationsWrite];
+    /// `chat:write` or `tools:approve`.
+    ToolsAnswer = [ChatWrite, ToolsApprove];
     /// `chat:write` or `conversations:read`.
     TurnsRead = [ChatWrite, ConversationsRead];
     /// `agents:read` or `conversations:read`.
@@ -216,7 +218,7 @@ fn missing_any_scope(any_of: &[Scope]) -> ApiError {
     ))
 }
 
-fn insufficient_scope(scopes: &str) -> ApiError {
+pub(crate) fn insufficient_scope(scopes: &str) -> ApiError {
     let challenge = format!("{CHALLENGE}, error=\"insufficient_scope\", scope=\"{scopes}\"");
     ApiError {
         challenge: Some(challenge.into()),

@@ -7,13 +7,17 @@ use access::{
 };
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
-    principal_limits::TooManyLogBytes, turns::AnswerRejection,
+    principal_limits::TooManyLogBytes,
+    turns::{AnswerRejection, NotStaff},
 };
 use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
 use ports::{HomeError, RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
-use crate::{auth, body::BodyError};
+use crate::{
+    auth::{self, insufficient_scope},
+    body::BodyError,
+};
 
 /// Returns the code for an error of the store.
 pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
@@ -242,6 +246,20 @@ fn rejected_answer(index: usize, reason: AnswerRejection) -> ApiError {
             call_status: Some(status.into()),
             ..ApiError::new(ProblemCode::ActionDecided)
         },
+        AnswerRejection::Running => ApiError::new(ProblemCode::ConversationBusy),
+        AnswerRejection::NotForUser => insufficient_scope("chat:write"),
+        AnswerRejection::NotForStaff(NotStaff::Scope) => insufficient_scope("tools:approve")
+            .with_detail(
+                "The scope tools:approve is required, and of users also conversations:all.",
+            ),
+        AnswerRejection::NotForStaff(NotStaff::OwnConversation) => {
+            ApiError::new(ProblemCode::OwnConversation)
+        }
+        AnswerRejection::NotAlone => {
+            let detail = "a decision of staff stands alone in its request";
+            let pointer = format!("/actions/{index}");
+            ApiError::invalid(pointer, FaultCode::NotCombinable, detail)
+        }
         AnswerRejection::WrongKind { needs } => {
             let detail = format!("the call needs {}", needs.as_str());
             ApiError::invalid(

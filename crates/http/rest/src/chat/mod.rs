@@ -152,8 +152,8 @@ fn respond_full(completed: CompletedChat, began: Instant) -> HttpResponse {
         .json(completed.reply)
 }
 
-pub(crate) async fn respond_async(
-    authorized: &Authorized<ChatWrite>,
+pub(crate) async fn respond_async<R>(
+    authorized: &Authorized<R>,
     accepted: AcceptedTurn,
 ) -> Result<HttpResponse, ApiError> {
     let turn = authorized

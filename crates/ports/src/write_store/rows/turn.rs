@@ -39,6 +39,8 @@ pub struct TurnRow {
     pub idempotency: Option<KeyName>,
     /// The lowest level of the nodes that may end or start it by themselves; `None` for all nodes.
     pub level: Option<i32>,
+    /// The time from which the first of its waiting calls can no longer be answered; `None` if none waits.
+    pub action_expires_at: Option<Timestamp>,
     /// The tools that the client has added, and runs itself.
     pub client_tools: Vec<ClientTool>,
 }
@@ -148,6 +150,8 @@ pub struct TurnEnd {
     pub error: Option<Problem>,
     /// The time.
     pub finished_at: Timestamp,
+    /// The time from which the first call that waits for staff can no longer be answered.
+    pub action_expires_at: Option<Timestamp>,
 }
 
 /// The columns that the start of a queued turn changes.
@@ -169,8 +173,8 @@ pub struct TurnStart {
     pub started_at: Timestamp,
 }
 
-/// A turn in progress that begins to wait for an answer to a tool call, or waits for further ones. No
-/// node runs it.
+/// A turn in progress that begins to wait for an answer to a tool call, or waits for further ones, or a
+/// turn of whose calls staff has decided one. No node runs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnWait {
     /// The tenant that owns the data.
@@ -181,8 +185,8 @@ pub struct TurnWait {
     pub reply_seq: Option<i64>,
     /// The tool calls.
     pub tool_calls: Vec<ToolCall>,
-    /// The time from which it can no longer be answered.
-    pub expires_at: Timestamp,
+    /// The time from which the first waiting call can no longer be answered; `None` if none waits.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A turn in progress that is given to a node, or to none. It no longer waits.

@@ -31,7 +31,7 @@ relational::statements! {
         cross join lateral ( \
             select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
                 coalesce(bool_or(num_nonnulls(r.action_expires_at) = 1), false) as is_waiting, \
-                count(*) filter (where r.status = 'queued') as waiting, \
+                count(*) filter (where r.status = 'queued' and num_nonnulls(r.continues) = 0) as waiting, \
                 (array_agg(r.id order by r.queued_seq) \
                     filter (where r.status = 'queued'))[1] as first_waiting \
             from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \

@@ -2,7 +2,7 @@
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
 use ports::write_store::{
-    StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
+    StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
 };
 use sqlx::types::Json;
 
@@ -27,13 +27,13 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, queued_at) \
+            client_tools, continues, level, queued_at) \
         select n.*, case n.status when 'queued' then clock_timestamp() end from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
             10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
             18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
-            24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb
+            24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb, 30 jsonb, 31 integer
         ),
         " as n (tenant, id, conversation, agent, agent_version, status) \
         where true"
@@ -42,12 +42,13 @@ relational::statements! {
     const END: &str = concat!(
         "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
         tool_calls = n.tool_calls, usage = n.usage, error = n.error, finished_at = n.finished, \
-        action_expires_at = null, level = null \
+        action_expires_at = n.expires, level = null \
         from ",
     unnest!(
-        1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 jsonb, 9 timestamptz
+        1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 jsonb, 9 timestamptz,
+        10 timestamptz
     ),
-    " as n (tenant, id, status, reply_seq, degraded, tool_calls, usage, error, finished) \
+    " as n (tenant, id, status, reply_seq, degraded, tool_calls, usage, error, finished, expires) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
@@ -68,6 +69,16 @@ relational::statements! {
         unnest!(1 text, 2 uuid, 3 bigint, 4 jsonb, 5 timestamptz),
         " as n (tenant, id, reply_seq, tool_calls, expires) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
+    );
+
+    /// The calls of superseded replies no longer wait for staff.
+    const DISMISS: &str = concat!(
+        "update turns t set action_expires_at = null from ",
+        unnest!(1 text, 2 uuid, 3 bigint),
+        " as n (tenant, conversation, from_seq) \
+        where t.tenant_id = n.tenant and t.conversation_id = n.conversation \
+            and t.reply_seq >= n.from_seq and t.action_expires_at is not null \
+            and t.status not in ('queued', 'in_progress')"
     );
 
     const ASSIGN: &str = concat!(
@@ -144,6 +155,8 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             .column(rows, |row| {
                 json_unless_empty(row.client_tools.is_empty(), &row.client_tools)
             })
+            .column(rows, |row| row.turn.continues.as_ref().map(Json))
+            .column(rows, |row| row.level)
     });
 }
 
@@ -161,6 +174,7 @@ pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
             .column(rows, |row| row.usage.map(Json))
             .column(rows, |row| row.error.as_ref().map(Json))
             .column(rows, |row| row.finished_at.date_time())
+            .column(rows, |row| row.action_expires_at.map(Timestamp::date_time))
     });
 }
 
@@ -186,7 +200,17 @@ pub(super) fn wait(batch: &mut CteBatch, rows: &[TurnWait]) {
             .column(rows, |row| {
                 json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
             })
-            .column(rows, |row| row.expires_at.date_time())
+            .column(rows, |row| row.expires_at.map(Timestamp::date_time))
+    });
+}
+
+/// Dismisses the calls of superseded replies that wait for staff.
+pub(super) fn dismiss(batch: &mut CteBatch, rows: &[SupersededMessages]) {
+    batch.add(DISMISS, rows, |dismiss, rows| {
+        dismiss
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation_id.uuid())
+            .column(rows, |row| row.from_seq)
     });
 }
 

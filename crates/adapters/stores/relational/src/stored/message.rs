@@ -25,7 +25,7 @@ macro_rules! message_turn_columns {
         concat!(
             $crate::turn_status!("r"),
             " as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls, \
-             r.usage as turn_usage"
+             r.usage as turn_usage, r.action_expires_at"
         )
     };
 }
@@ -81,6 +81,7 @@ pub struct StoredListedMessage {
     client_message_id: Option<String>,
     tool_calls: Option<Json<Vec<ToolCall>>>,
     turn_usage: Option<Json<Usage>>,
+    action_expires_at: Option<StoredTime>,
 }
 
 /// A message that is found by its id.
@@ -102,7 +103,11 @@ impl From<StoredListedMessage> for Message {
         if message.role == Role::Agent {
             return Self {
                 turn_status: status.filter(|status| !status.is_final()),
-                tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
+                tool_calls: column::tool_calls(
+                    row.tool_calls,
+                    status.unwrap_or(TurnStatus::Completed),
+                    row.action_expires_at.is_some(),
+                ),
                 usage: row.turn_usage.map(|usage| usage.0).or(message.usage),
                 ..message
             };

@@ -1,8 +1,8 @@
 //! A turn as it is stored.
 
 use domain::{
-    AgentId, ClientTool, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq,
-    ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
+    AgentId, ClientTool, ContinuedCall, ConversationId, Message, MessageId, NodeId, PrincipalId,
+    Problem, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -25,21 +25,25 @@ macro_rules! turn_columns {
              r.reply_seq, r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, \
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, \
-             r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools"
+             r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
+             r.action_expires_at"
         )
     };
 }
 
-/// The status of the turn `$turn`. One that waits for an answer is in progress in its column.
+/// The status of the turn `$turn`. One that waits for an answer is in progress in its column. One that has
+/// ended may still have calls that wait for staff.
 #[macro_export]
 macro_rules! turn_status {
     ($turn:literal) => {
         concat!(
             "case when ",
             $turn,
-            ".action_expires_at is null then ",
+            ".status = 'in_progress' and ",
             $turn,
-            ".status else 'requires_action' end"
+            ".action_expires_at is not null then 'requires_action' else ",
+            $turn,
+            ".status end"
         )
     };
 }
@@ -97,6 +101,8 @@ pub struct TurnColumns {
     sort_seq: i64,
     level: Option<i32>,
     client_tools: Option<Json<Vec<ClientTool>>>,
+    continues: Option<Json<ContinuedCall>>,
+    action_expires_at: Option<StoredTime>,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -174,7 +180,11 @@ impl TryFrom<TurnColumns> for TurnRow {
             degraded: row.degraded,
             finish_reason: None,
             usage: row.usage.map(|usage| usage.0),
-            tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
+            tool_calls: column::tool_calls(
+                row.tool_calls,
+                TurnStatus::read(&row.status),
+                row.action_expires_at.is_some(),
+            ),
             metadata: row.metadata.map_or_else(Metadata::new, |pairs| pairs.0),
             error: row.error.map(|error| error.0),
             created_at: row.created_at.0,
@@ -183,6 +193,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             input: row.input,
             client_message_id: row.client_message_id,
             retry_of: row.retry_of.map(TurnId::new),
+            continues: row.continues.map(|call| call.0),
         };
         Ok(Self {
             tenant: column::parse("turns.tenant_id", &row.tenant_id)?,
@@ -199,6 +210,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             queued_seq: row.queued_seq.map(Seq),
             idempotency: KeyName::from_columns(row.claim_operation, row.claim_key),
             level: row.level,
+            action_expires_at: row.action_expires_at.map(|time| time.0),
             client_tools: row.client_tools.map_or_else(Vec::new, |tools| tools.0),
         })
     }

@@ -3,7 +3,10 @@
 use domain::Seq;
 use ports::{
     RepositoryError,
-    write_store::{StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
+    write_store::{
+        StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart,
+        TurnWait,
+    },
 };
 use serde::Serialize;
 
@@ -15,16 +18,16 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, queued_at) \
+            client_tools, continues, level, queued_at) \
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, case ?6 when 'queued' then ",
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, case ?6 when 'queued' then ",
         now!(),
         " end)"
     );
 
     const END: &str = "\
         update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, usage = ?, \
-            error = ?, finished_at = ?, action_expires_at = null, level = null \
+            error = ?, finished_at = ?, action_expires_at = ?, level = null \
         where tenant_id = ? and id = ?";
 
     const START: &str = "\
@@ -38,6 +41,12 @@ relational::statements! {
         domain::level!(),
         " where tenant_id = ? and id = ?"
     );
+
+    /// The calls of superseded replies no longer wait for staff.
+    const DISMISS: &str = "\
+        update turns set action_expires_at = null \
+        where tenant_id = ? and conversation_id = ? and reply_seq >= ? \
+            and action_expires_at is not null and status not in ('queued', 'in_progress')";
 
     const ASSIGN: &str = "\
         update turns set node_id = ?, action_expires_at = null, level = null \
@@ -96,6 +105,8 @@ pub(super) fn insert<'r>(
             row.reply_id.into(),
             row.sort_seq.0.into(),
             json_unless_empty(row.client_tools.is_empty(), &row.client_tools)?,
+            json_unless_empty(turn.continues.is_none(), &turn.continues)?,
+            row.level.map(i64::from).into(),
         ],
     );
     Ok(())
@@ -113,6 +124,7 @@ pub(super) fn end<'r>(changes: &mut Changes<'r>, row: &'r TurnEnd) -> Result<(),
             json_unless_empty(row.usage.is_none(), &row.usage)?,
             json_unless_empty(row.error.is_none(), &row.error)?,
             row.finished_at.into(),
+            row.action_expires_at.into(),
             row.tenant.as_str().into(),
             row.id.into(),
         ],
@@ -151,6 +163,18 @@ pub(super) fn wait<'r>(
         ],
     );
     Ok(())
+}
+
+/// Dismisses the calls of superseded replies that wait for staff.
+pub(super) fn dismiss<'r>(changes: &mut Changes<'r>, row: &'r SupersededMessages) {
+    changes.add(
+        DISMISS,
+        [
+            row.tenant.as_str().into(),
+            row.conversation_id.into(),
+            row.from_seq.into(),
+        ],
+    );
 }
 
 /// Gives a turn in progress to another node.
