@@ -9,7 +9,9 @@ use std::sync::Arc;
 use domain::{
     AsOf, ConversationId, Page, Principal, ProblemCode, Seq, Turn, TurnId, TurnStatus, cursor,
 };
-use ports::{EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
+use ports::{
+    EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, WaitingQuery,
+};
 use tokio::{
     task::JoinError,
     time::{error::Elapsed, timeout},
@@ -199,6 +201,50 @@ impl TurnService {
             .list(&caller.tenant, conversation, &query)
             .await?;
         let mut page = found.value.ok_or(TurnError::ConversationNotFound)?;
+        for turn in &mut page.items {
+            turn.item.show_to(caller.audience());
+        }
+        let last = page.items.last().filter(|_| page.has_more);
+        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
+        Ok(AsOf {
+            value: (page.into_items(), next),
+            position: found.position,
+        })
+    }
+
+    /// Lists the turns with calls that wait for an answer, the newest first, and returns the cursor of the
+    /// next page. Callers that are confined to a user see those of its conversations.
+    pub async fn list_waiting(
+        &self,
+        caller: &Principal,
+        query: WaitingQuery,
+        cursor: Option<&str>,
+    ) -> Result<AsOf<(Page<Turn>, Option<String>)>, TurnError> {
+        let asked = query.user_id.clone();
+        let user_id = match caller.confined_to() {
+            Some(own) if asked.as_deref().is_none_or(|asked| asked == own) => Some(own.to_owned()),
+            Some(_) => return Err(TurnError::ConversationNotFound),
+            None => asked,
+        };
+        let binding = (
+            caller.tenant.as_str(),
+            "waiting",
+            query.waiting_for.name(),
+            query.agent,
+            user_id.clone(),
+        );
+        let before = cursor
+            .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| TurnError::InvalidCursor)?;
+        let query = WaitingQuery {
+            user_id,
+            before,
+            ..query
+        };
+        let turns = &self.context.ports.turns;
+        let found = turns.list_waiting(&caller.tenant, &query).await?;
+        let mut page = found.value;
         for turn in &mut page.items {
             turn.item.show_to(caller.audience());
         }

@@ -40,6 +40,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
     let as_asked = turn.turn(&messages);
     let excerpt = turn.reply.content.clone();
     let turn = Turn {
+        continues: None,
         id: fixture::turn_id(7),
         conversation_id: conversation.id,
         agent_id: agent.id,

@@ -86,6 +86,7 @@ fn full_config(text: &str) -> AgentConfig {
         }),
         timeout_ms: Some(600_000),
         tools: Some(vec![ToolEntry {
+            approver: Some(Approver::Staff),
             name: text.to_owned(),
             run: Some(ToolRunner::Client),
             description: some(),

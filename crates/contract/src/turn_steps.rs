@@ -104,6 +104,7 @@ fn all_steps() -> Vec<TurnStep> {
                 },
                 by: fixture::principal(),
                 at: fixture::at(4),
+                continuation: Some(fixture::turn_id(9)),
             }),
             has_begun: true,
         }),

@@ -205,8 +205,12 @@ pub struct ToolEnd {
 }
 
 impl ToolEnd {
-    /// Creates the end of a call with this result, which is cut off if it is too long.
+    /// Creates the end of a call with this result, which is cut off if it is too long. Not every store takes
+    /// the character NUL.
     pub fn new(status: &str, mut result: String, took: Duration) -> Self {
+        if result.contains('\0') {
+            result = result.replace('\0', "\u{fffd}");
+        }
         let is_cut = result.len() > TOOL_RESULT_BYTES;
         result.truncate(result.floor_char_boundary(TOOL_RESULT_BYTES));
         Self {

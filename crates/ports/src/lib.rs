@@ -76,7 +76,9 @@ pub use tool_provider::{
     ToolDefinition, ToolError, ToolHints, ToolProvider,
 };
 pub use tool_tokens::{ToolTokenError, ToolTokens};
-pub use turn_repository::{FoundTurn, TurnFilter, TurnQuery, TurnRepository};
+pub use turn_repository::{
+    FoundTurn, TurnFilter, TurnQuery, TurnRepository, WaitingFor, WaitingQuery,
+};
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,
     WriteError, WriteStore,

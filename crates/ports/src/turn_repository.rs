@@ -7,7 +7,7 @@ use crate::RepositoryError;
 
 mod query;
 
-pub use query::{FoundTurn, TurnFilter, TurnQuery};
+pub use query::{FoundTurn, TurnFilter, TurnQuery, WaitingFor, WaitingQuery};
 
 /// Reading turns in a store.
 #[async_trait]
@@ -39,4 +39,12 @@ pub trait TurnRepository: Send + Sync {
         conversation: ConversationId,
         query: &TurnQuery,
     ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError>;
+
+    /// Lists the turns of a tenant with calls that wait for an answer, the newest first. A page MUST end at
+    /// about `sizes::PAGE_BYTES` and contain at least one turn if any is left.
+    async fn list_waiting(
+        &self,
+        tenant: &TenantId,
+        query: &WaitingQuery,
+    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError>;
 }

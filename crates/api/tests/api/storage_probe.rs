@@ -21,7 +21,7 @@ use ports::{
     IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
     Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
     RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
-    TokenRepository, Transacted, TurnQuery, TurnRepository, WriteError, WriteStore,
+    TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError, WriteStore,
     write_store::TurnRow,
 };
 use tokio::sync::Notify;
@@ -268,6 +268,7 @@ probed! { Turns of TurnRepository as "turns" {
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
     fn find_current(tenant: &TenantId, conversation: ConversationId) -> Option<FoundTurn>;
     fn list(tenant: &TenantId, conversation: ConversationId, query: &TurnQuery) -> AsOf<Option<Page<Listed<Turn>>>>;
+    fn list_waiting(tenant: &TenantId, query: &WaitingQuery) -> AsOf<Page<Listed<Turn>>>;
 } }
 
 probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {

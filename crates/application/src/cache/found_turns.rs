@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{AsOf, ConversationId, Listed, Page, TenantId, Turn, TurnId};
-use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository};
+use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository, WaitingQuery};
 
 use super::LogProgress;
 
@@ -48,5 +48,13 @@ impl TurnRepository for FollowedTurns {
         query: &TurnQuery,
     ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
         self.inner.list(tenant, conversation, query).await
+    }
+
+    async fn list_waiting(
+        &self,
+        tenant: &TenantId,
+        query: &WaitingQuery,
+    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
+        self.inner.list_waiting(tenant, query).await
     }
 }

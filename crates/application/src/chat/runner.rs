@@ -87,7 +87,8 @@ impl TurnRunner {
     ) -> Journal<'a> {
         let writes = self.context.ports.writes.of_uncached();
         let clock = &*self.context.ports.clock;
-        Journal::new(writes, clock, ownership, &self.is_draining, entries)
+        let turns = &*self.context.ports.turns;
+        Journal::new(writes, clock, turns, ownership, &self.is_draining, entries)
     }
 
     /// Returns whether this process is shutting down.

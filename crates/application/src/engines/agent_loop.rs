@@ -8,6 +8,7 @@ use call::{CheckedCall, make_call};
 use domain::{FinishReason, ModelResponse, ModelStep, RequestUsage, ToolEnd, TurnStep};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use ports::{ModelRequest, ReplyError, ToolContext};
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -141,6 +142,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             ));
             self.calls_left = self.calls_left.saturating_sub(1);
         }
+        self.dismiss_repeated(&mut calls).await;
         let response = ModelResponse {
             engine: self.candidate.name.clone(),
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
@@ -170,6 +172,24 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             });
         }
         self.finish_calls(reported, response).await
+    }
+
+    /// Ends the calls of which an equal one waits for staff already.
+    async fn dismiss_repeated(&self, calls: &mut [CheckedCall]) {
+        let Some(journal) = self.journal else {
+            return;
+        };
+        let mut asked = Vec::new();
+        for call in calls.iter_mut().filter(|call| call.step.waits_for_staff()) {
+            let arguments = Value::Object(call.step.read_arguments());
+            let name = call.step.name.clone();
+            let key = (name, arguments);
+            if asked.contains(&key) || journal.waits_for_staff(&key.0, &key.1).await {
+                call.dismiss();
+            } else {
+                asked.push(key);
+            }
+        }
     }
 
     /// Returns the number of calls of the earlier turn that this one continues. They keep their ids.

@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
-use domain::{ModelStep, NodeId, Timestamp, TurnStep, turn_step::model_steps};
+use domain::{ModelStep, NodeId, Timestamp, ToolStep, TurnStep, turn_step::model_steps};
 use parking_lot::Mutex;
-use ports::Clock;
+use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
+use serde_json::Value;
 use writes::{RecordSteps, Writes};
 
 use crate::live_turns::{LiveTurn, TurnOwnership};
@@ -21,11 +22,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause between two attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
+/// The number of turns whose calls are compared with a new one.
+const MAX_COMPARED_TURNS: usize = 100;
+
 /// The journal of a turn that runs here. Its writes stop the turn if it belongs to another process by
 /// now: they then never return.
 pub(crate) struct Journal<'a> {
     writes: &'a Writes,
     clock: &'a dyn Clock,
+    turns: &'a dyn TurnRepository,
     live: &'a Arc<LiveTurn>,
     node: NodeId,
     /// True once this process begins to shut down.
@@ -38,6 +43,7 @@ impl<'a> Journal<'a> {
     pub(crate) fn new(
         writes: &'a Writes,
         clock: &'a dyn Clock,
+        turns: &'a dyn TurnRepository,
         ownership: &'a TurnOwnership,
         is_draining: &'a AtomicBool,
         entries: Vec<TurnStep>,
@@ -45,11 +51,50 @@ impl<'a> Journal<'a> {
         Self {
             writes,
             clock,
+            turns,
             live: &ownership.live,
             node: ownership.node,
             is_draining,
             entries: Mutex::new(entries),
         }
+    }
+
+    /// Returns whether a call of this tool with these arguments waits for staff already, in this
+    /// conversation. If the store does not answer, staff may be asked twice.
+    pub(crate) async fn waits_for_staff(&self, name: &str, arguments: &Value) -> bool {
+        let is_equal = |call: &ToolStep| {
+            let own = Value::Object(call.read_arguments());
+            call.waits_for_staff() && call.name == name && own == *arguments
+        };
+        let entries = self.entries.lock().clone();
+        let mut own = entries.iter().filter_map(|step| match step {
+            TurnStep::Tool(call) => Some(call),
+            _ => None,
+        });
+        if own.any(is_equal) {
+            return true;
+        }
+        let subject = self.live.subject();
+        let query = WaitingQuery {
+            waiting_for: WaitingFor::Staff,
+            agent: None,
+            user_id: None,
+            conversation: Some(subject.conversation_id),
+            before: None,
+            limit: MAX_COMPARED_TURNS,
+        };
+        let waiting = match self.turns.list_waiting(&subject.tenant, &query).await {
+            Ok(page) => page.value,
+            Err(error) => {
+                tracing::warn!(
+                    error = ports::error::one_line(&error),
+                    "cannot read the calls that wait for staff"
+                );
+                return false;
+            }
+        };
+        let mut calls = waiting.items.iter().flat_map(|turn| &turn.item.tool_calls);
+        calls.any(|call| call.needs.is_some() && call.name == name && call.arguments == *arguments)
     }
 
     /// Returns the responses of models so far, with their calls.

@@ -20,7 +20,7 @@ use domain::{
     RatePolicy,
     Scope::{
         AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
-        KeysAdmin, MetricsRead, UserTokensIssue,
+        KeysAdmin, MetricsRead, ToolsApprove, UserTokensIssue,
     },
 };
 use kit::operations::{
@@ -55,6 +55,7 @@ kit::operations! {
     get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
 
+    get "/api/turns" turns::list_waiting_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
     post "/api/turns/{id}/actions" turns::answer_turn AnyOf(&[ChatWrite, ToolsApprove]); starts_turn, streams = IfRequestedOrAccepted;
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ends_turn;

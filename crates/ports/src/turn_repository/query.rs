@@ -1,6 +1,6 @@
 //! Turns as they are read.
 
-use domain::{MessageId, PrincipalId, Seq, Turn, TurnStatus};
+use domain::{AgentId, ConversationId, MessageId, PrincipalId, Seq, Turn, TurnStatus};
 
 use crate::ListingOrder;
 
@@ -51,6 +51,42 @@ pub struct TurnQuery {
     pub order: ListingOrder,
     /// The position of the turn after which the page starts; `None` for the start of the order.
     pub after: Option<Seq>,
+    /// The maximum number of turns.
+    pub limit: usize,
+}
+
+/// Whose answer a call waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitingFor {
+    /// The user's, or that of a page.
+    User,
+    /// The decision of staff.
+    Staff,
+}
+
+impl WaitingFor {
+    /// Returns the name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Staff => "staff",
+        }
+    }
+}
+
+/// A request for one page of the turns with calls that wait for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingQuery {
+    /// Whose answer they wait for.
+    pub waiting_for: WaitingFor,
+    /// Only turns of this agent.
+    pub agent: Option<AgentId>,
+    /// Only turns of conversations of this user.
+    pub user_id: Option<String>,
+    /// Only turns of this conversation.
+    pub conversation: Option<ConversationId>,
+    /// The position of the turn before which the page starts; `None` for the newest.
+    pub before: Option<Seq>,
     /// The maximum number of turns.
     pub limit: usize,
 }

@@ -1,8 +1,8 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{
-    ConversationId, EventType, FinishReason, NodeId, RequestUsage, Stamp, TenantId, TurnId,
-    TurnStatus, Unanswered,
+    ConversationId, EventType, FinishReason, NodeId, RequestUsage, Stamp, TenantId, ToolCall,
+    TurnId, TurnStatus, Unanswered,
     turn_step::{requests, tool_calls},
 };
 use ports::{Facts, FactsQuery, RepositoryError};
@@ -56,7 +56,7 @@ impl Command for CancelTurn {
         ending::needs_more(key, self.turn_id, self.node.is_some(), facts, query);
         let found = facts.conversation(&self.tenant, self.conversation_id);
         let is_running = found.is_some_and(|found| found.running == Some(self.turn_id));
-        if is_running && self.partial.is_none() {
+        if is_running {
             query.journals.insert((self.tenant.clone(), self.turn_id));
         }
     }
@@ -85,12 +85,11 @@ impl Command for CancelTurn {
             return Ok(Planned::Rejected(CancelOutcome::NotFound));
         };
         let partial = self.partial.as_ref();
-        let (calls, requests) = if let Some(partial) = partial {
-            (partial.tool_calls.clone(), partial.requests.clone())
-        } else {
-            let journal = facts.journal(&self.tenant, self.turn_id);
-            let calls = tool_calls(journal, Unanswered::Cancelled);
-            (calls, requests(journal))
+        let journal = facts.journal(&self.tenant, self.turn_id);
+        let recorded = tool_calls(journal, Unanswered::Cancelled);
+        let (calls, requests) = match partial {
+            Some(partial) => (with_recorded(partial, recorded), partial.requests.clone()),
+            None => (recorded, requests(journal)),
         };
         let stored = stored_reply(row, FinishReason::Cancelled);
         let partial = partial.or(stored.as_ref());
@@ -105,6 +104,14 @@ impl Command for CancelTurn {
         let ended = planner.end(row, conversation, &end, self.node, &self.stamp);
         Ok(Planned::Applied(ended.into()))
     }
+}
+
+/// Returns the calls of a partial reply, with those that were recorded after it was taken.
+fn with_recorded(partial: &Reply, recorded: Vec<ToolCall>) -> Vec<ToolCall> {
+    let mut calls = partial.tool_calls.clone();
+    let is_missing = |call: &ToolCall| partial.tool_calls.iter().all(|it| it.id != call.id);
+    calls.extend(recorded.into_iter().filter(is_missing));
+    calls
 }
 
 impl From<Ended> for CancelOutcome {

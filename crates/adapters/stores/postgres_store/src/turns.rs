@@ -73,7 +73,44 @@ macro_rules! list {
     };
 }
 
+/// A page of turns with calls that wait, joined to the tenant's head.
+macro_rules! list_waiting {
+    ($filter:literal) => {
+        concat!(
+            "select t.head_seq, r.total, ",
+            turn_columns!(),
+            ", ",
+            reply_columns!(),
+            " from tenants t left join lateral ",
+            page_budget!(
+                concat!(
+                    "select r.*, octet_length(r.input) + octet_length(r.tool_calls::text) as bytes \
+                     from turns r where r.tenant_id = t.id and r.sort_seq < $2 \
+                     and r.action_expires_at is not null and ",
+                    $filter,
+                    " and ($4::uuid is null or r.agent_id = $4) \
+                     and ($5::text is null or exists (select 1 from conversations c \
+                        where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+                        and c.user_id = $5)) \
+                     and ($6::uuid is null or r.conversation_id = $6) ",
+                    unless_deleted!(),
+                    " order by r.sort_seq desc limit $3"
+                ),
+                "sort_seq desc"
+            ),
+            " r on true ",
+            join_reply!(),
+            " where t.id = $1 order by r.place"
+        )
+    };
+}
+
 impl TurnSql for PostgresStore {
+    const LIST_WAITING_FOR_USER: &'static str = list_waiting!("r.status = 'in_progress'");
+    const LIST_WAITING_FOR_STAFF: &'static str = list_waiting!(
+        "r.tool_calls @> '[{\"needs\": \"approval\", \"approver\": \"staff\"}]'::jsonb"
+    );
+
     /// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`.
     const FIND: &'static str = concat!(
         "select t.head_seq, c.user_id as owner, ",

@@ -148,6 +148,13 @@ impl CheckedCall {
         Self { step, tool }
     }
 
+    /// Ends the call, because an equal one waits already.
+    pub(super) fn dismiss(&mut self) {
+        let result = "The same call already waits for approval.".to_owned();
+        self.step.end = Some(ToolEnd::new("dismissed", result, Duration::ZERO));
+        self.tool = None;
+    }
+
     /// Returns what is necessary to make the call; `None` if it has ended.
     pub(super) fn to_make(&self) -> Option<(ToolStep, AgentTool)> {
         let may_run = self.step.end.is_none() && !self.step.is_waiting();

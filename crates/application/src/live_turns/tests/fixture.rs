@@ -13,7 +13,7 @@ use domain::{
     AgentId, AsOf, ConversationId, Listed, MessageId, Page, PrincipalId, Seq, TenantId, Timestamp,
     Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
 };
-use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository};
+use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository, WaitingQuery};
 use uuid::Uuid;
 
 use super::super::registry::TurnSubject;
@@ -86,6 +86,7 @@ fn found(status: TurnStatus) -> FoundTurn {
     let has_started = status != TurnStatus::Queued;
     FoundTurn {
         turn: Turn {
+            continues: None,
             id: subject.turn_id,
             conversation_id: subject.conversation_id,
             agent_id: subject.agent_id,
@@ -145,6 +146,14 @@ impl TurnRepository for StoredTurn {
         _: ConversationId,
         _: &TurnQuery,
     ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        unreachable!("a waiter reads its own turn")
+    }
+
+    async fn list_waiting(
+        &self,
+        _: &TenantId,
+        _: &WaitingQuery,
+    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
         unreachable!("a waiter reads its own turn")
     }
 }

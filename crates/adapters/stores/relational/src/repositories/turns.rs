@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use domain::{AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
 use ports::{
-    FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, TurnRepository,
+    FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, TurnRepository, WaitingFor,
+    WaitingQuery,
     write_store::{InTenant, OpenTurn, OpenTurnsOf},
 };
 
@@ -44,6 +45,13 @@ pub trait TurnSql:
 
         /// The turns with status 5 before position 3.
         const LIST_OF_STATUS_DESCENDING: &'static str;
+
+        /// The turns that wait for the user before position 2, at most 3; unless null, of agent 4, of
+        /// user 5, of conversation 6.
+        const LIST_WAITING_FOR_USER: &'static str;
+
+        /// The turns with calls that wait for staff, likewise.
+        const LIST_WAITING_FOR_STAFF: &'static str;
 
         /// The open turns of agent 2, by id.
         const OPEN_OF_AGENT: &'static str;
@@ -105,6 +113,31 @@ impl<S: TurnSql> TurnRepository for Repositories<S> {
         let convert = |row: StoredTurn| row.try_into();
         let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
         read::if_found("conversations", &rows, page)
+    }
+
+    async fn list_waiting(
+        &self,
+        tenant: &TenantId,
+        query: &WaitingQuery,
+    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
+        let statement = match query.waiting_for {
+            WaitingFor::User => S::LIST_WAITING_FOR_USER,
+            WaitingFor::Staff => S::LIST_WAITING_FOR_STAFF,
+        };
+        let before = query.before.unwrap_or(Seq(i64::MAX));
+        let one_more = page_budget::one_more(query.limit);
+        let user = query.user_id.as_deref();
+        let parameters = parameters![
+            tenant,
+            before,
+            one_more,
+            query.agent,
+            user,
+            query.conversation
+        ];
+        let rows = self.0.fetch_all(statement, parameters).await?;
+        let convert = |row: StoredTurn| row.try_into();
+        read::as_of_listing("turns", &rows, query.limit, convert)
     }
 }
 

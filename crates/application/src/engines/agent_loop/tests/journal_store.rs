@@ -11,12 +11,16 @@ use std::{
 
 use async_trait::async_trait;
 use contract::fixture;
-use domain::{MessageId, Problem, Timestamp, ToolCall, TurnStep};
+use domain::{
+    AsOf, ConversationId, Listed, MessageId, Page, Problem, Seq, TenantId, Timestamp, ToolCall,
+    Turn, TurnId, TurnStep,
+};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use ports::{
-    Clock, ConditionalRows, Decided, Decision, Facts, Lane, ModelChunk, ModelRequest,
-    RepositoryError, Rows, Transacted, WriteError, WriteStore,
+    Clock, ConditionalRows, Decided, Decision, Facts, FoundTurn, Lane, ModelChunk, ModelRequest,
+    RepositoryError, Rows, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError,
+    WriteStore,
 };
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -129,6 +133,51 @@ impl Ended {
     }
 }
 
+/// No other turn waits for staff.
+struct NoTurns;
+
+#[async_trait]
+impl TurnRepository for NoTurns {
+    async fn find(
+        &self,
+        _: &TenantId,
+        _: TurnId,
+    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
+        Err(RepositoryError::Unavailable("unused".into()))
+    }
+
+    async fn find_current(
+        &self,
+        _: &TenantId,
+        _: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        Err(RepositoryError::Unavailable("unused".into()))
+    }
+
+    async fn list(
+        &self,
+        _: &TenantId,
+        _: ConversationId,
+        _: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        Err(RepositoryError::Unavailable("unused".into()))
+    }
+
+    async fn list_waiting(
+        &self,
+        _: &TenantId,
+        _: &WaitingQuery,
+    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
+        Ok(AsOf {
+            value: Page {
+                items: Vec::new(),
+                has_more: false,
+            },
+            position: Seq(0),
+        })
+    }
+}
+
 struct Noon;
 
 impl Clock for Noon {
@@ -185,7 +234,7 @@ impl RunningTurn {
         let (model, chain) = Model::in_chain(Duration::ZERO, &request, responses);
         let entries = self.store.entries.lock().clone();
         let (draining, owned) = (&self.is_draining, &self.ownership);
-        let journal = Journal::new(&self.writes, &Noon, owned, draining, entries);
+        let journal = Journal::new(&self.writes, &Noon, &NoTurns, owned, draining, entries);
         let live = &self.ownership.live;
         let id = MessageId::new(uuid::Uuid::nil());
         let replying = run_engine_chain(id, &chain, &request, None, &**live, Some(&journal));
