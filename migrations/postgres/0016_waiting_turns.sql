@@ -16,3 +16,10 @@ create index turns_with_waiting_calls on turns (tenant_id, sort_seq) where actio
 drop index turns_unowned;
 create index turns_unowned on turns (tenant_id)
     where status = 'in_progress' and node_id is null and action_expires_at is null;
+
+-- Keys that may do everything may decide for staff, too.
+update credentials set scopes = array_append(scopes, 'tools:approve')
+where kind = 'key' and not scopes @> array['tools:approve'] and scopes @> array[
+    'agents:read', 'agents:write', 'chat:write', 'conversations:read', 'conversations:write',
+    'conversations:all', 'events:read', 'metrics:read', 'keys:admin', 'user-tokens:issue'
+];

@@ -16,3 +16,12 @@ create index turns_with_waiting_calls on turns (tenant_id, sort_seq) where actio
 drop index turns_unowned;
 create index turns_unowned on turns (tenant_id)
     where status = 'in_progress' and node_id is null and action_expires_at is null;
+
+-- Keys that may do everything may decide for staff, too.
+update credentials set scopes = json_insert(scopes, '$[#]', 'tools:approve')
+where kind = 'key'
+    and not exists (select 1 from json_each(scopes) where value = 'tools:approve')
+    and (select count(*) from json_each(scopes) where value in (
+        'agents:read', 'agents:write', 'chat:write', 'conversations:read', 'conversations:write',
+        'conversations:all', 'events:read', 'metrics:read', 'keys:admin', 'user-tokens:issue'
+    )) = 10;

@@ -1,8 +1,8 @@
 //! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
-    ActionNeeded, Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData,
-    HistoryLimits, LlmSettings, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
+    Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, HistoryLimits,
+    LlmSettings, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;
@@ -179,9 +179,9 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
         status: text.to_owned(),
         duration_ms: i64::MAX,
-        needs: Some(ActionNeeded::Approval),
-        approver: Some(Approver::Staff),
-        expires_at: Some(fixture::at(9)),
+        needs: None,
+        approver: None,
+        expires_at: None,
         decided_by: Some(domain::PrincipalId::new(text)),
         decided_at: Some(fixture::at(8)),
         unknown: fixture::unknown_members(),

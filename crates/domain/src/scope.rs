@@ -254,13 +254,13 @@ mod tests {
 
     #[test]
     fn unknown_scopes_are_kept_and_permit_nothing() {
-        let names = serde_json::json!(["tools:approve", "agents:read"]);
+        let names = serde_json::json!(["zones:write", "agents:read"]);
         let newer: Scopes = serde_json::from_value(names).unwrap();
-        assert_eq!(newer.joined(" "), "agents:read tools:approve");
-        assert_eq!(serde_json::to_value(&newer).unwrap()[1], "tools:approve");
+        assert_eq!(newer.joined(" "), "agents:read zones:write");
+        assert_eq!(serde_json::to_value(&newer).unwrap()[1], "zones:write");
         assert_eq!(newer.iter().collect::<Vec<_>>(), [Scope::AgentsRead]);
         let missing = newer.without(&Scopes::all());
-        assert_eq!(missing.joined(" "), "tools:approve");
+        assert_eq!(missing.joined(" "), "zones:write");
         assert!(
             !Scopes::all().includes(&newer),
             "its secret is not for them"

@@ -242,7 +242,7 @@ async fn a_repeated_request_gets_the_whole_result_of_a_newer_version() {
 async fn a_scope_of_a_newer_version_is_shown_and_grants_nothing() {
     for shared in Shared::both().await {
         let api = &shared.api;
-        let names = ["keys:admin", "tools:approve"].map(str::to_owned);
+        let names = ["keys:admin", "zones:write"].map(str::to_owned);
         let admin = api
             .caller_with_key(|key| key.scopes = Scopes::read(names.into()))
             .await;
@@ -254,9 +254,9 @@ async fn a_scope_of_a_newer_version_is_shown_and_grants_nothing() {
         let keys = listed["data"].as_array().expect("a page");
         let newer = keys
             .iter()
-            .find(|key| key["scopes"] == json!(["keys:admin", "tools:approve"]));
+            .find(|key| key["scopes"] == json!(["keys:admin", "zones:write"]));
         let newer = id_of(newer.expect("its key is listed"));
-        let draft = json!({"name": "x", "scopes": ["tools:approve"]});
+        let draft = json!({"name": "x", "scopes": ["zones:write"]});
         admin
             .post("/api/keys", draft)
             .await
@@ -270,7 +270,7 @@ async fn a_scope_of_a_newer_version_is_shown_and_grants_nothing() {
             rejected["detail"]
                 .as_str()
                 .expect("a detail")
-                .contains("tools:approve")
+                .contains("zones:write")
         );
         admin.post(&rotate, json!({})).await.ok();
         api.writer().delete(&format!("/api/keys/{newer}")).await;
