@@ -80,6 +80,19 @@ impl ToolCall {
     }
 }
 
+/// The maximum length of the name of a function.
+pub const FUNCTION_NAME_LENGTH: usize = 64;
+
+/// Returns the name of a tool in the form that models accept for functions: letters, digits, `_` and
+/// `-`. Two tools of an agent can have the same; then models know one of them with a number after it.
+pub fn function_name(tool: &str) -> String {
+    let letters = tool.chars().map(|letter| match letter {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' => letter,
+        _ => '_',
+    });
+    letters.take(FUNCTION_NAME_LENGTH).collect()
+}
+
 /// What is kept of the arguments and results of the calls of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct KeptCallData {

@@ -233,6 +233,12 @@ impl ToolStep {
         self.end.is_none() && self.wait.as_ref().is_some_and(is_unanswered)
     }
 
+    /// Returns what it waits for.
+    fn waits_for(&self) -> Option<ActionNeeded> {
+        let wait = self.wait.as_ref().filter(|_| self.is_waiting())?;
+        Some(wait.needs)
+    }
+
     /// Returns whether it may have been made.
     pub(crate) fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
@@ -274,7 +280,7 @@ impl ToolStep {
             status: String::new(),
             duration_ms: 0,
             result: None,
-            needs: None,
+            needs: self.waits_for(),
             approver: None,
             expires_at: None,
             decided_by: decision.map(|decision| decision.by.clone()),
@@ -302,6 +308,7 @@ impl ToolStep {
             status: end.status.clone(),
             duration_ms: end.duration_ms,
             result: kept.keep_result(&end),
+            needs: None,
             ..begun
         }
     }

@@ -67,9 +67,11 @@ pub(crate) enum OpenCallStatus {
 }
 
 impl OpenCallStatus {
-    const fn of(self, repetition: Repetition) -> &'static str {
-        match (self, repetition) {
+    const fn of(self, entry: &CallEntry) -> &'static str {
+        match (self, entry.repetition) {
+            (Self::Running, _) if entry.call.needs.is_some() => "waiting",
             (Self::Running, _) => "running",
+            (Self::Cut, _) if entry.call.needs.is_some() => "cancelled",
             (Self::Cut, Repetition::Harmless) => "cancelled",
             (Self::Cut, Repetition::Acts | Repetition::HarmlessWithId) => ToolCall::OUTCOME_UNKNOWN,
         }
@@ -86,8 +88,11 @@ impl PartialReply {
     pub(crate) fn tool_calls(&self, open: OpenCallStatus) -> Vec<ToolCall> {
         let reported = |entry: &CallEntry| {
             let mut call = entry.call.clone();
+            if open == OpenCallStatus::Cut {
+                call.needs = None;
+            }
             if let Some(since) = entry.open_since {
-                open.of(entry.repetition).clone_into(&mut call.status);
+                open.of(entry).clone_into(&mut call.status);
                 let milliseconds = since.elapsed().as_millis();
                 call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
             }
@@ -103,10 +108,10 @@ impl PartialReply {
             call,
             has_ended,
         };
-        let events = calls
-            .iter()
-            .enumerate()
-            .flat_map(|(index, call)| [event(index, call.at, false), event(index, call.at, true)]);
+        let events = calls.iter().enumerate().flat_map(|(index, call)| {
+            let end = call.needs.is_none().then(|| event(index, call.at, true));
+            [event(index, call.at, false)].into_iter().chain(end)
+        });
         Self {
             tools: events.collect(),
             calls: calls
@@ -183,7 +188,7 @@ impl PartialReply {
         self.text = text;
         for call in calls {
             let has_begun = self.calls.iter().any(|it| it.call.id == call.id);
-            let at = call.at;
+            let (at, waits) = (call.at, call.needs.is_some());
             let index = self.put_call(call, true);
             let event = |has_ended| ToolEvent {
                 at,
@@ -193,7 +198,7 @@ impl PartialReply {
             if !has_begun {
                 self.tools.push(event(false));
             }
-            if !self.tools.iter().any(|it| it.call == index && it.has_ended) {
+            if !waits && !self.tools.iter().any(|it| it.call == index && it.has_ended) {
                 self.tools.push(event(true));
             }
         }
@@ -265,6 +270,7 @@ impl PartialReply {
         let result = self.kept.keep_result(end);
         let entry = &mut self.calls[index];
         entry.open_since = None;
+        entry.call.needs = None;
         entry.call.status.clone_from(&end.status);
         entry.call.duration_ms = end.duration_ms;
         entry.call.result = result;
