@@ -37,7 +37,8 @@ pub(super) enum Part {
         tool_call_id: String,
         tool_name: String,
         input: Map<String, Value>,
-        /// False for a call that the client answers: clients run their tools when they receive one.
+        /// False for a call that waits for the client: only such a call makes clients run their tools,
+        /// and send the reply back as soon as all of them are answered.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         provider_executed: bool,
     },

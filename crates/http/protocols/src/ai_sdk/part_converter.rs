@@ -159,7 +159,7 @@ impl PartConverter {
             tool_call_id: call.id.clone(),
             tool_name: function_name(&call.name),
             input: call.arguments.unwrap_or_default(),
-            provider_executed: call.needs != Some(ActionNeeded::Output),
+            provider_executed: call.needs.is_none(),
         });
         if call.needs == Some(ActionNeeded::Approval) {
             self.ask(call.id, send);

@@ -153,7 +153,7 @@ impl ToolPart {
             kind: format!("tool-{}", function_name(&call.name)),
             tool_call_id: call.id,
             input: shown_arguments(call.arguments),
-            provider_executed: call.needs != Some(ActionNeeded::Output),
+            provider_executed: call.needs.is_none(),
             state,
         }
     }
