@@ -10,7 +10,7 @@ use application::{
     chat::AcceptedTurn,
     turns::{AnswerRejection, CallAnswer},
 };
-use domain::{Action, ConversationId, ProblemCode, ReplyDelta, ToolCall, TurnEvent, TurnId};
+use domain::{Action, ActionNeeded, ConversationId, ProblemCode, ToolCall, TurnEvent, TurnId};
 use kit::{
     auth::{Authorized, ChatWrite, missing_conversations_read},
     problem::ApiError,
@@ -81,6 +81,13 @@ impl ClientCalls {
     }
 }
 
+/// Returns the ids of the calls that need approval.
+pub(crate) fn awaiting_approval(calls: &[ToolCall]) -> Vec<String> {
+    let waiting = calls.iter();
+    let waiting = waiting.filter(|call| call.needs == Some(ActionNeeded::Approval));
+    waiting.map(|call| call.id.clone()).collect()
+}
+
 /// Returns a denial with the reason of a client, if that is a text.
 pub(crate) fn denial(reason: &Value) -> Action {
     let reason = reason.as_str().filter(|reason| !reason.is_empty());
@@ -98,11 +105,16 @@ fn turn_of(call_id: &str) -> Option<TurnId> {
     call_id.rsplit_once('-')?.0.parse().ok()
 }
 
-/// Returns the answers to calls that wait for such an answer.
+/// Returns the answers to calls that wait for such an answer, and decisions about those that are
+/// decided: it may have been another decision.
 fn open_answers(answers: Vec<CallAnswer>, calls: &[ToolCall]) -> Vec<CallAnswer> {
     let is_open = |answer: &CallAnswer| {
         let call = calls.iter().find(|call| call.id == answer.call_id);
-        call.is_some_and(|call| call.needs == Some(answer.action.answers()))
+        let answers = answer.action.answers();
+        call.is_some_and(|call| {
+            let is_decision = answers == ActionNeeded::Approval && call.decided_at.is_some();
+            call.needs == Some(answers) || is_decision
+        })
     };
     answers.into_iter().filter(is_open).collect()
 }
@@ -150,17 +162,17 @@ impl AnsweredTurn {
 }
 
 impl Seen {
-    /// Returns what is new of an event; `None` if the client has received all of it.
-    pub(crate) fn rest_of(&self, event: TurnEvent) -> Option<TurnEvent> {
+    /// Returns whether the client has received what an event tells. Text ends where calls begin.
+    pub(crate) fn has(&self, event: &TurnEvent) -> bool {
         match event {
-            TurnEvent::Delta(delta) => self.rest_of_text(delta).map(TurnEvent::Delta),
-            TurnEvent::ToolCalled(call) if self.calls.contains(&call.id) => None,
-            TurnEvent::ToolReturned(call) if self.ended.contains(&call.id) => None,
-            event => Some(event),
+            TurnEvent::Delta(delta) => delta.to <= self.text,
+            TurnEvent::ToolCalled(call) => self.has_call(&call.id),
+            TurnEvent::ToolReturned(call) => self.ended.contains(&call.id),
+            _ => false,
         }
     }
 
-    /// Returns whether the client has received the beginning of the reply.
+    /// Returns whether the client has received calls, and thereby the beginning of the reply.
     pub(crate) fn has_calls(&self) -> bool {
         !self.calls.is_empty()
     }
@@ -169,21 +181,11 @@ impl Seen {
     pub(crate) fn has_call(&self, id: &str) -> bool {
         self.calls.contains(id)
     }
-
-    fn rest_of_text(&self, delta: ReplyDelta) -> Option<ReplyDelta> {
-        let known = self.text.saturating_sub(delta.from);
-        let text = delta.text.get(known..).filter(|text| !text.is_empty())?;
-        Some(ReplyDelta {
-            from: delta.from + known,
-            text: text.to_owned(),
-            ..delta
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::ToolReturned;
+    use domain::{ReplyDelta, ToolReturned};
     use serde_json::json;
 
     use super::*;
@@ -209,9 +211,8 @@ mod tests {
             ended: calls.clone(),
             calls,
         };
-        assert_eq!(seen.rest_of(delta(0, "Let ")), None);
-        assert_eq!(seen.rest_of(delta(0, "Let me")), Some(delta(4, "me")));
-        assert_eq!(seen.rest_of(delta(4, "me")), Some(delta(4, "me")));
+        assert!(seen.has(&delta(0, "Let ")));
+        assert!(!seen.has(&delta(4, "me")));
         let returned = |id: &str| {
             TurnEvent::ToolReturned(ToolReturned {
                 turn_id: TURN.parse().unwrap(),
@@ -224,8 +225,8 @@ mod tests {
                 result: None,
             })
         };
-        assert_eq!(seen.rest_of(returned("a")), None);
-        assert!(seen.rest_of(returned("b")).is_some());
+        assert!(seen.has(&returned("a")));
+        assert!(!seen.has(&returned("b")));
     }
 
     #[test]

@@ -48,9 +48,9 @@ impl PartConverter {
 
     /// Sends the parts of an event, unless the client has them.
     pub(super) fn convert(&mut self, event: TurnEvent, send: &mut dyn FnMut(Part)) {
-        let Some(event) = self.seen.rest_of(event) else {
+        if self.seen.has(&event) {
             return;
-        };
+        }
         match event {
             TurnEvent::Queued(place) => send(Part::Queued {
                 data: QueuedData {
