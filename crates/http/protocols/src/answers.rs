@@ -172,6 +172,11 @@ impl Seen {
         }
     }
 
+    /// Returns the length of the text, in bytes.
+    pub(crate) const fn text(&self) -> usize {
+        self.text
+    }
+
     /// Returns whether the client has received calls, and thereby the beginning of the reply.
     pub(crate) fn has_calls(&self) -> bool {
         !self.calls.is_empty()
