@@ -175,6 +175,16 @@ const cases = {
     assert.match(texts(await stored())[1], /Then: .*408/);
     assert.deepEqual((await turns(id)).map((turn) => turn.finishReason), ["stop", "stop"]);
   },
+  async "offers tools that the page describes"() {
+    const plain = await service.newAgent();
+    const api = `${service.url}/ai-sdk/agents/${plain}/chat`;
+    const { description, parameters } = openCart;
+    const transport = new DefaultChatTransport({ api, headers: service.headers, body: { tools: { open_cart: { description, parameters } } } });
+    const { chat, opened } = open({ transport });
+    await chat.sendMessage(calls(OPEN));
+    await until(() => isReady(chat));
+    assert.deepEqual(opened, [{ tab: 2 }]);
+  },
   async "refuses answers to calls that it does not know"() {
     const { chat } = open();
     await chat.sendMessage({ text: "Hello" });

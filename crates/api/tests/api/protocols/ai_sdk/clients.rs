@@ -23,7 +23,7 @@ async fn chats_of_version_7_work() {
 #[tokio::test(flavor = "multi_thread")]
 async fn users_approve_calls_and_pages_run_tools() {
     for version in ["6", "7"] {
-        assert_passed(&run_with_binary("ai_sdk/actions.mjs", &[version]).await, 10);
+        assert_passed(&run_with_binary("ai_sdk/actions.mjs", &[version]).await, 11);
     }
 }
 
