@@ -42,16 +42,16 @@ impl RunInput {
                 calls.answers.push(CallAnswer { call_id, action });
             }
         }
-        let resumed = self.resume.as_array().into_iter().flatten().enumerate();
-        let resumed: Vec<_> = resumed
+        let entries = self.resume.as_array().into_iter().flatten().enumerate();
+        let resumed: Vec<_> = entries
             .map(|(index, entry)| resumed_call(index, entry))
             .collect::<Result<_, _>>()?;
-        let resumes = !resumed.is_empty();
+        let is_resumed = !resumed.is_empty();
         calls.answers.extend(resumed);
         Ok(InputAnswers {
             calls,
-            resumes,
-            are_newest: resumes || newest("tool") > newest("user"),
+            resumes: is_resumed,
+            are_newest: is_resumed || newest("tool") > newest("user"),
             are_last: self.messages.last().is_some_and(|it| it.role == "tool"),
         })
     }
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn answers(messages: Value, resume: Value) -> Result<InputAnswers, ApiError> {
+    fn answers(messages: &Value, resume: &Value) -> Result<InputAnswers, ApiError> {
         let body = json!({"threadId": "t", "runId": "r", "messages": messages, "resume": resume});
         let input: RunInput = serde_json::from_value(body).unwrap();
         input.answers()
@@ -143,13 +143,13 @@ mod tests {
             ("t-2", Action::Output("new".to_owned())),
             ("t-3", Action::Error("no cart".to_owned())),
         ];
-        let read = answers(messages.clone(), Value::Null).unwrap();
+        let read = answers(&messages, &Value::Null).unwrap();
         assert_eq!(found(&read), expected);
         assert_eq!((read.calls.calls.len(), read.calls.ended.len()), (3, 3));
         assert!(read.are_newest && read.are_last && !read.resumes);
         let list = messages.as_array_mut().unwrap();
         list.push(json!({"role": "user", "content": "And now?"}));
-        let read = answers(messages, Value::Null).unwrap();
+        let read = answers(&messages, &Value::Null).unwrap();
         assert_eq!(found(&read), expected);
         assert!(!read.are_newest && !read.are_last);
     }
@@ -172,7 +172,7 @@ mod tests {
         ] {
             let mut entry = entry;
             entry["interruptId"] = json!("t-1");
-            let read = answers(json!([]), json!([entry])).unwrap();
+            let read = answers(&json!([]), &json!([entry])).unwrap();
             assert!(read.resumes && read.are_newest);
             assert_eq!(found(&read), [("t-1", expected)]);
         }
@@ -192,7 +192,7 @@ mod tests {
                 "/resume/0/payload/editedArgs",
             ),
         ] {
-            let error = answers(json!([]), json!([entry])).unwrap_err();
+            let error = answers(&json!([]), &json!([entry])).unwrap_err();
             assert_eq!(error.faults[0].pointer.as_deref(), Some(pointer));
         }
     }

@@ -13,6 +13,7 @@ mod input;
 mod reply;
 mod run;
 mod run_events;
+mod step;
 mod stop;
 mod stream;
 mod thread;

@@ -178,7 +178,7 @@ impl PartConverter {
     fn tool_returned(&mut self, call: ToolReturned, send: &mut dyn FnMut(Part)) {
         self.tool_calls.retain(|open| *open != call.id);
         let outcome = ToolOutcome::new(&call.id, &call.status, call.result);
-        let is_denied = matches!(outcome, ToolOutcome::OutputDenied { .. });
+        let is_denied = matches!(outcome, ToolOutcome::Denied { .. });
         // In a replay, clients expect an approval with the denial.
         if is_denied && !self.seen.has_call(&call.id) && !self.asked.contains(&call.id) {
             self.ask(call.id.clone(), send);
@@ -191,17 +191,17 @@ impl ToolOutcome {
     fn into_part(self, tool_call_id: String) -> Part {
         let provider_executed = true;
         match self {
-            Self::OutputAvailable { output } => Part::ToolOutputAvailable {
+            Self::Output { output } => Part::ToolOutputAvailable {
                 tool_call_id,
                 output,
                 provider_executed,
             },
-            Self::OutputError { error_text } => Part::ToolOutputError {
+            Self::Error { error_text } => Part::ToolOutputError {
                 tool_call_id,
                 error_text,
                 provider_executed,
             },
-            Self::OutputDenied { .. } => Part::ToolOutputDenied { tool_call_id },
+            Self::Denied { .. } => Part::ToolOutputDenied { tool_call_id },
         }
     }
 }

@@ -87,18 +87,17 @@ enum WaitingState {
 
 /// The outcome of a tool call.
 #[derive(Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "state",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "state", rename_all_fields = "camelCase")]
 pub(super) enum ToolOutcome {
     /// The result.
-    OutputAvailable { output: Value },
+    #[serde(rename = "output-available")]
+    Output { output: Value },
     /// The reason of the failure.
-    OutputError { error_text: String },
+    #[serde(rename = "output-error")]
+    Error { error_text: String },
     /// The user has denied it.
-    OutputDenied { approval: Approval },
+    #[serde(rename = "output-denied")]
+    Denied { approval: Approval },
 }
 
 /// The approval of a tool call, which has the id of the call.
@@ -114,17 +113,17 @@ impl ToolOutcome {
     /// Returns the outcome of a call with this status and result.
     pub(super) fn new(id: &str, status: &str, result: Option<String>) -> Self {
         match status {
-            ToolCall::OK => Self::OutputAvailable {
+            ToolCall::OK => Self::Output {
                 output: result.map_or(Value::Null, output),
             },
-            "denied" => Self::OutputDenied {
+            "denied" => Self::Denied {
                 approval: Approval {
                     id: id.to_owned(),
                     approved: Some(false),
                 },
             },
             "cancelled" => Self::cancelled(),
-            _ => Self::OutputError {
+            _ => Self::Error {
                 error_text: result.unwrap_or_else(|| format!("The call ended as {status}.")),
             },
         }
@@ -133,7 +132,7 @@ impl ToolOutcome {
     /// Returns the outcome of a call that was open when its turn was cancelled.
     pub(super) fn cancelled() -> Self {
         let error_text = "The call was cancelled.".to_owned();
-        Self::OutputError { error_text }
+        Self::Error { error_text }
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn create(
         begun.map(|turn| respond(&state, &authorized, &request, slot, turn))
     } else {
         let completed = completed(&authorized, &request, accepted, is_stored).await;
-        completed.map(|reply| HttpResponse::Ok().json(Completion::new(head, reply, &seen)))
+        completed.map(|reply| HttpResponse::Ok().json(Completion::new(head, &reply, &seen)))
     };
     mark_replayed(response, is_replayed)
 }
@@ -115,14 +115,13 @@ impl Submission<'_> {
         own_key: Option<IdempotencyKey>,
     ) -> Result<(AcceptedTurn, Seen), ApiError> {
         let calls = std::mem::take(&mut conversation.calls);
-        let answered = match calls.answers.is_empty() {
-            true => None,
-            false => {
-                let (caller, user) = (self.authorized.caller(), self.user.as_deref());
-                let (conversations, key) = (&self.authorized.conversations, &conversation.key);
-                let named = conversations.find_named(caller, self.agent, user, key.clone());
-                calls.find_turn(self.authorized, named.await?).await?
-            }
+        let answered = if calls.answers.is_empty() {
+            None
+        } else {
+            let (caller, user) = (self.authorized.caller(), self.user.as_deref());
+            let (conversations, key) = (&self.authorized.conversations, &conversation.key);
+            let named = conversations.find_named(caller, self.agent, user, key.clone());
+            calls.find_turn(self.authorized, named.await?).await?
         };
         if conversation.continues {
             let answered = answered.ok_or(ApiError::new(ProblemCode::ActionNotFound))?;

@@ -97,9 +97,10 @@ impl CompletionBody {
         let mut faults = Vec::new();
         let is_stored = self.names_conversation();
         self.reject_unsupported(is_stored, &mut faults);
-        let tools = match is_stored {
-            true => self.tools(&mut faults),
-            false => Vec::new(),
+        let tools = if is_stored {
+            self.tools(&mut faults)
+        } else {
+            Vec::new()
         };
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
@@ -114,9 +115,10 @@ impl CompletionBody {
                 stored.tools = tools;
                 stored.calls = reader.calls(&self.messages);
                 stored.continues = ends_with_result(&self.messages);
-                match stored.continues {
-                    true => Texts::default(),
-                    false => Texts::newest(&self.messages, &mut reader),
+                if stored.continues {
+                    Texts::default()
+                } else {
+                    Texts::newest(&self.messages, &mut reader)
                 }
             }
             None => Texts::whole(&self.messages, &mut reader),

@@ -95,7 +95,7 @@ pub(super) fn calls_for_client(calls: &[ToolCall]) -> Vec<CompletionCall> {
 
 impl Completion {
     /// Creates the object of a reply, without the part that the client has seen.
-    pub(super) fn new(head: Head, reply: ChatReply, seen: &Seen) -> Self {
+    pub(super) fn new(head: Head, reply: &ChatReply, seen: &Seen) -> Self {
         let rest = reply.message.get(seen.text()..).unwrap_or_default();
         let content = match seen.text() {
             0 => rest,

@@ -84,7 +84,10 @@ impl TurnEncoder for ReplyChunks {
                 events.push_data(&self.chunks.text(text));
             }
             // Agents call their tools themselves.
-            TurnEvent::Queued(_) | TurnEvent::ToolCalled(_) | TurnEvent::ToolReturned(_) => {}
+            TurnEvent::Queued(_)
+            | TurnEvent::Resumed(_)
+            | TurnEvent::ToolCalled(_)
+            | TurnEvent::ToolReturned(_) => {}
             TurnEvent::Completed(reply) => {
                 self.has_text = true;
                 events.push_data(&self.chunks.last(reply.finish_reason));
@@ -93,7 +96,6 @@ impl TurnEncoder for ReplyChunks {
                 }
                 events.push_done();
             }
-            TurnEvent::Resumed(_) => {}
             TurnEvent::RequiresAction(waiting) => {
                 self.has_text = true;
                 let calls = calls_for_client(&waiting.tool_calls);
