@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{AgentId, ConversationId, MessageId, ToolCall, TurnId};
+use crate::{ActionNeeded, AgentId, ConversationId, MessageId, ToolCall, TurnId};
 
 /// `turn.started`: the engine is about to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,6 +76,10 @@ pub struct ToolCalled {
     /// shown to users.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub arguments: Option<Map<String, Value>>,
+    /// What the call waits for, unless it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub needs: Option<ActionNeeded>,
 }
 
 impl ToolCalled {
@@ -88,6 +92,7 @@ impl ToolCalled {
             at: call.at,
             name: call.name.clone(),
             arguments: call.arguments.as_object().cloned(),
+            needs: call.needs_of_user(),
         }
     }
 }

@@ -78,10 +78,30 @@ impl ToolCall {
     /// The status of a call that may have taken effect: nobody knows how it ended.
     pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
+    /// Returns what the call needs from the user, or the page. It needs nothing of them while it waits for
+    /// staff.
+    pub fn needs_of_user(&self) -> Option<ActionNeeded> {
+        self.needs
+            .filter(|_| self.approver.is_none_or(|it| it == Approver::User))
+    }
+
     /// Returns the value that replaces arguments that are not stored or not sent.
     pub fn omitted_arguments() -> Value {
         Value::Object(Map::new())
     }
+}
+
+/// The maximum length of the name of a function.
+pub const FUNCTION_NAME_LENGTH: usize = 64;
+
+/// Returns the name of a tool in the form that models accept for functions: letters, digits, `_` and
+/// `-`. Two tools of an agent can have the same; then models know one of them with a number after it.
+pub fn function_name(tool: &str) -> String {
+    let letters = tool.chars().map(|letter| match letter {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' => letter,
+        _ => '_',
+    });
+    letters.take(FUNCTION_NAME_LENGTH).collect()
 }
 
 /// What is kept of the arguments and results of the calls of a turn.

@@ -257,6 +257,12 @@ impl ToolStep {
         self.is_waiting() && !self.waits_for_staff()
     }
 
+    /// Returns what it waits for.
+    fn waits_for(&self) -> Option<ActionNeeded> {
+        let wait = self.wait.as_ref().filter(|_| self.holds_turn())?;
+        Some(wait.needs)
+    }
+
     /// Returns whether it may have been made.
     pub(crate) fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
@@ -304,7 +310,7 @@ impl ToolStep {
             status: String::new(),
             duration_ms: 0,
             result: None,
-            needs: None,
+            needs: self.waits_for(),
             approver: None,
             expires_at: None,
             decided_by: decision.map(|decision| decision.by.clone()),
@@ -325,6 +331,7 @@ impl ToolStep {
                 needs: wait.map(|wait| wait.needs),
                 approver: wait.and_then(|wait| wait.approver),
                 expires_at: wait.map(|wait| wait.expires_at),
+                result: outlives_turn.then(|| ToolEnd::waits_for_staff().result),
                 ..begun
             };
         }
@@ -333,6 +340,7 @@ impl ToolStep {
             status: end.status.clone(),
             duration_ms: end.duration_ms,
             result: kept.keep_result(&end),
+            needs: None,
             ..begun
         }
     }

@@ -2,7 +2,8 @@
 // `words N P`: N words with pauses of P milliseconds; `hold`: half a reply, the rest after
 // `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
 // `tools N P`: text, a call, a call that fails, text of N words; `fail`: a refusal; `fail N`: a
-// broken connection after N words; `write N P` and a line break: what follows, N characters at a time;
+// broken connection after N words; `calls [NAME, ARGUMENTS]…`, in JSON: text, these calls, what they
+// returned; `write N P` and a line break: what follows, N characters at a time;
 // anything else is echoed.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -11,16 +12,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 const wordsBetween = (first, last) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => `word${first + index} `);
 
-const callOf = (index, expression) => ({
-  index,
-  id: `call_${index + 1}`,
-  type: "function",
-  function: { name: "calculator", arguments: JSON.stringify({ expression }) },
-});
+const callOf = (index, call) => {
+  const [name, given] = typeof call === "string" ? ["calculator", { expression: call }] : call;
+  return { index, id: `call_${index + 1}`, type: "function", function: { name, arguments: JSON.stringify(given) } };
+};
 
-// What the model writes: the texts, the expressions that it has calculated afterwards, and the
-// pause in milliseconds between two texts.
-const planOf = (message, hasResults) => {
+// What the model writes: the texts, the calls after them, and the pause in milliseconds between two
+// texts.
+const planOf = (message, results) => {
+  const hasResults = results.length > 0;
   const [line, ...lines] = message.split("\n");
   // Only what follows `write` has lines: a command before another message is none.
   const [command, count, pause] = (line.startsWith("write ") ? line : message).split(" ");
@@ -37,12 +37,20 @@ const planOf = (message, hasResults) => {
     if (hasResults) return { texts: ["That is it."] };
     return { texts: ["Let me see. "], calls: [message === "tool" ? "17 * 24" : "17 *"] };
   }
+  if (command === "calls") {
+    if (hasResults) return { texts: ["Then: ", results.join(", ")] };
+    return { texts: ["Let me see. "], calls: JSON.parse(message.slice(6)) };
+  }
   if (command === "tools") {
     if (hasResults) return { texts: ["It ", "is ", "408.", ...wordsBetween(4, Number(count))], ...rest };
     return { texts: ["Let ", "me ", "see."], calls: ["17 * 24", "1 +"] };
   }
   return { texts: [`You said: ${message}`] };
 };
+
+// The results of the calls of the newest response.
+const resultsOf = (messages) =>
+  messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1).map(({ content }) => content);
 
 export const startModel = async () => {
   const requests = [];
@@ -71,7 +79,7 @@ export const startModel = async () => {
     const message = messages.findLast(({ role }) => role === "user").content;
     if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');
     response.writeHead(200, { "content-type": "text/event-stream" });
-    return write(response, planOf(message, messages.at(-1).role === "tool"));
+    return write(response, planOf(message, resultsOf(messages)));
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   return {

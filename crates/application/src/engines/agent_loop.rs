@@ -159,7 +159,10 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         let metrics = ToolMetrics::of(&self.request);
         let mut reported = Vec::new();
         for call in calls {
-            let index = grow(self.sink, |reply| reply.begin_call(&call.step))?;
+            let index = grow(self.sink, |reply| match call.step.waits_for_staff() {
+                true => reply.leave_to_staff(&call.step),
+                false => reply.begin_call(&call.step),
+            })?;
             if let Some(end) = &call.step.end {
                 metrics.record(&call.step.name, end);
                 self.sink.with_reply(|reply| reply.settle_call(index, end));

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use domain::{
-    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep,
+    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, Unanswered,
     tool_call::KeptCallData,
     turn_step::{requests, resumptions},
 };
@@ -67,9 +67,11 @@ pub(crate) enum OpenCallStatus {
 }
 
 impl OpenCallStatus {
-    const fn of(self, repetition: Repetition) -> &'static str {
-        match (self, repetition) {
+    const fn of(self, entry: &CallEntry) -> &'static str {
+        match (self, entry.repetition) {
+            (Self::Running, _) if entry.call.needs.is_some() => "waiting",
             (Self::Running, _) => "running",
+            (Self::Cut, _) if entry.call.needs.is_some() => "cancelled",
             (Self::Cut, Repetition::Harmless) => "cancelled",
             (Self::Cut, Repetition::Acts | Repetition::HarmlessWithId) => ToolCall::OUTCOME_UNKNOWN,
         }
@@ -86,8 +88,11 @@ impl PartialReply {
     pub(crate) fn tool_calls(&self, open: OpenCallStatus) -> Vec<ToolCall> {
         let reported = |entry: &CallEntry| {
             let mut call = entry.call.clone();
+            if open == OpenCallStatus::Cut && call.needs_of_user().is_some() {
+                call.needs = None;
+            }
             if let Some(since) = entry.open_since {
-                open.of(entry.repetition).clone_into(&mut call.status);
+                open.of(entry).clone_into(&mut call.status);
                 let milliseconds = since.elapsed().as_millis();
                 call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
             }
@@ -103,10 +108,13 @@ impl PartialReply {
             call,
             has_ended,
         };
-        let events = calls
-            .iter()
-            .enumerate()
-            .flat_map(|(index, call)| [event(index, call.at, false), event(index, call.at, true)]);
+        let events = calls.iter().enumerate().flat_map(|(index, call)| {
+            let end = call
+                .needs_of_user()
+                .is_none()
+                .then(|| event(index, call.at, true));
+            [event(index, call.at, false)].into_iter().chain(end)
+        });
         Self {
             tools: events.collect(),
             calls: calls
@@ -183,7 +191,7 @@ impl PartialReply {
         self.text = text;
         for call in calls {
             let has_begun = self.calls.iter().any(|it| it.call.id == call.id);
-            let at = call.at;
+            let (at, waits) = (call.at, call.needs.is_some());
             let index = self.put_call(call, true);
             let event = |has_ended| ToolEvent {
                 at,
@@ -193,7 +201,7 @@ impl PartialReply {
             if !has_begun {
                 self.tools.push(event(false));
             }
-            if !self.tools.iter().any(|it| it.call == index && it.has_ended) {
+            if !waits && !self.tools.iter().any(|it| it.call == index && it.has_ended) {
                 self.tools.push(event(true));
             }
         }
@@ -260,11 +268,21 @@ impl PartialReply {
         })
     }
 
+    /// Adds a call that waits for staff, and for which its turn does not wait. Returns its index.
+    pub(crate) fn leave_to_staff(&mut self, step: &ToolStep) -> Option<usize> {
+        let index = self.begin_call(step)?;
+        let entry = &mut self.calls[index];
+        entry.call = step.shown(&mut KeptCallData::default(), Unanswered::Waiting);
+        entry.open_since = None;
+        self.end_call(index).then_some(index)
+    }
+
     /// Stores the outcome of the call with this index. Calls of one response can end in any order.
     pub(crate) fn settle_call(&mut self, index: usize, end: &ToolEnd) {
         let result = self.kept.keep_result(end);
         let entry = &mut self.calls[index];
         entry.open_since = None;
+        entry.call.needs = None;
         entry.call.status.clone_from(&end.status);
         entry.call.duration_ms = end.duration_ms;
         entry.call.result = result;
@@ -304,6 +322,9 @@ impl PartialReply {
                 TurnStep::Model(response) => {
                     reply.start_section();
                     let _ = reply.push_text(&response.text);
+                }
+                TurnStep::Tool(call) if call.waits_for_staff() => {
+                    let _ = reply.leave_to_staff(call);
                 }
                 TurnStep::Tool(call) => {
                     if let (Some(index), Some(end)) = (reply.begin_call(call), &call.end) {

@@ -112,7 +112,9 @@ impl TurnEventStream {
         if !std::mem::replace(&mut delivered.resumed, true) {
             return Some(TurnEvent::Resumed(place));
         }
-        if let Some(piece) = delivered.reply.next(subject, &progress, self.audience) {
+        // The reply of a turn that goes on is known before it has started again.
+        let has_begun = delivered.started || progress.outcome.is_some();
+        if has_begun && let Some(piece) = delivered.reply.next(subject, &progress, self.audience) {
             return Some(piece.into());
         }
         let outcome = progress.outcome.as_ref()?;

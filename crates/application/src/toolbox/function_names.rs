@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-const MAX_LENGTH: usize = 64;
+use domain::tool_call::{FUNCTION_NAME_LENGTH, function_name};
 
 /// Returns the function names of these capabilities, in their order. Valid names are kept; in
 /// others, `_` replaces invalid characters, and a number makes duplicates unique.
@@ -17,16 +17,12 @@ pub(crate) fn function_names(capabilities: &[&str]) -> Vec<String> {
         if is_valid(capability) {
             return (*capability).to_owned();
         }
-        let base: String = capability
-            .chars()
-            .map(valid_char)
-            .take(MAX_LENGTH)
-            .collect();
+        let base = function_name(capability);
         let mut name = base.clone();
         let mut number = 2;
         while name.is_empty() || !taken.insert(name.clone()) {
             let suffix = format!("_{number}");
-            let kept = base.len().min(MAX_LENGTH - suffix.len());
+            let kept = base.len().min(FUNCTION_NAME_LENGTH - suffix.len());
             name = format!("{}{suffix}", &base[..kept]);
             number += 1;
         }
@@ -36,18 +32,7 @@ pub(crate) fn function_names(capabilities: &[&str]) -> Vec<String> {
 }
 
 fn is_valid(name: &str) -> bool {
-    (1..=MAX_LENGTH).contains(&name.len())
-        && name
-            .chars()
-            .all(|character| valid_char(character) == character)
-}
-
-fn valid_char(character: char) -> char {
-    if character.is_ascii_alphanumeric() || matches!(character, '_' | '-') {
-        character
-    } else {
-        '_'
-    }
+    !name.is_empty() && function_name(name) == name
 }
 
 #[cfg(test)]

@@ -117,10 +117,10 @@ impl ActionItem {
             (Some(ActionDecision::Approve), None, None) if reason.is_none() => Action::Approve,
             (Some(ActionDecision::Deny), None, None) => Action::Deny { reason },
             (None, Some(output), None) if reason.is_none() => {
-                Action::Output(limited("/output", output)?)
+                Action::Output(output_text("/output", output)?)
             }
             (None, None, Some(error)) if reason.is_none() => {
-                Action::Error(limited("/error", error)?)
+                Action::Error(output_text("/error", error)?)
             }
             (None, None, None) => {
                 let detail = "needs one of 'decision', 'output' and 'error'";
@@ -138,7 +138,8 @@ impl ActionItem {
     }
 }
 
-fn limited(pointer: &str, value: Value) -> Result<String, InputFault> {
+/// Returns the text of an output or an error, if it is not too long.
+pub fn output_text(pointer: &str, value: Value) -> Result<String, InputFault> {
     let text = as_text(value);
     if text.len() > MAX_OUTPUT_BYTES {
         let detail = "must be at most 64 KiB";

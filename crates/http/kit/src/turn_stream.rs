@@ -31,6 +31,11 @@ pub trait TurnEncoder {
 
     /// Adds what is sent for an event.
     fn add(&mut self, event: TurnEvent, output: &mut Self::Output) -> impl Future<Output = ()>;
+
+    /// Returns the turn whose events follow in place of this last one, if it goes on.
+    fn go_on(&mut self, _last: &TurnEvent) -> impl Future<Output = Option<AcceptedTurn>> {
+        async { None }
+    }
 }
 
 /// The converter of a wire of server-sent events.
@@ -128,6 +133,12 @@ impl<E: TurnEncoder> EncodedTurn<E> {
         }
         self.interrupted = self.interruption(&event);
         if self.interrupted.is_none() {
+            if event.is_last()
+                && let Some(turn) = self.encoder.go_on(&event).await
+            {
+                self.events = turn.events();
+                return;
+            }
             self.has_ended |= event.is_last();
             self.encoder.add(event, &mut self.output).await;
         }

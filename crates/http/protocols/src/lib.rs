@@ -8,6 +8,8 @@
 
 pub mod ag_ui;
 pub mod ai_sdk;
+mod answers;
+mod client_tools;
 mod end_user;
 pub mod openai;
 mod resend;

@@ -108,7 +108,13 @@ impl Command for CancelTurn {
 
 /// Returns the calls of a partial reply, with those that were recorded after it was taken.
 fn with_recorded(partial: &Reply, recorded: Vec<ToolCall>) -> Vec<ToolCall> {
-    let mut calls = partial.tool_calls.clone();
+    let still_waits = |call: &ToolCall| call.needs.is_some();
+    let settled = partial.tool_calls.iter().map(|call| {
+        let recorded = recorded.iter().find(|it| it.id == call.id);
+        let settled = recorded.filter(|_| still_waits(call));
+        settled.unwrap_or(call).clone()
+    });
+    let mut calls: Vec<_> = settled.collect();
     let is_missing = |call: &ToolCall| partial.tool_calls.iter().all(|it| it.id != call.id);
     calls.extend(recorded.into_iter().filter(is_missing));
     calls

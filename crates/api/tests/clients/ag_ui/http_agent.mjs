@@ -132,8 +132,8 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   same(stored.messages.map((it) => it.clientMessageId ?? it.id), agent.messages.map((it) => it.id), 'ids');
   log('regenerate: 2 turns, 2 messages');
 
-  // Tools of the client, and a run that waits for another one.
-  const tool = { name: 'confetti', description: 'Throws confetti', parameters: {} };
+  // Tools of the client that cannot be added, and a run that waits for another one.
+  const tool = { name: 'con fetti', description: 'Throws confetti', parameters: {} };
   const noting = run(agentOf(model, `queue-${version}`), 'words 20 20', { tools: [tool] });
   await new Promise((resolve) => setTimeout(resolve, 150));
   const [noted, waited] = await Promise.all([noting, run(agentOf(model, `queue-${version}`), 'words 2')]);

@@ -48,9 +48,9 @@ const cases = {
     const { chat, stored } = open();
     await chat.sendMessage({ text: "tool" });
     const kinds = chat.lastMessage.parts.map((part) => part.type);
-    assert.deepEqual(kinds, ["step-start", "text", "dynamic-tool", "text"]);
+    assert.deepEqual(kinds, ["step-start", "text", "tool-calculator", "text"]);
     const tool = chat.lastMessage.parts[2];
-    assert.deepEqual([tool.toolName, tool.state, tool.input], ["calculator", "output-available", { expression: "17 * 24" }]);
+    assert.deepEqual([tool.state, tool.input], ["output-available", { expression: "17 * 24" }]);
     assert.equal(tool.providerExecuted, true);
     assert.match(JSON.stringify(tool.output), /408/);
     assertEqualMessages(await stored(), chat.messages);

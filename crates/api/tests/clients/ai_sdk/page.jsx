@@ -26,10 +26,10 @@ const optionsOf = (messages) =>
 
 const Part = ({ part }) => {
   if (part.type === "text") return <p>{part.text}</p>;
-  if (part.type !== "dynamic-tool") return null;
+  if (!part.type.startsWith("tool-")) return null;
   return (
     <pre>
-      {part.toolName}({JSON.stringify(part.input)}) {part.state}: {JSON.stringify(part.output ?? part.errorText)}
+      {part.type.slice("tool-".length)}({JSON.stringify(part.input)}) {part.state}: {JSON.stringify(part.output ?? part.errorText)}
     </pre>
   );
 };

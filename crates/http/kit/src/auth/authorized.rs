@@ -107,6 +107,17 @@ pub struct Authorized<R> {
     requirement: PhantomData<R>,
 }
 
+impl<R> Clone for Authorized<R> {
+    fn clone(&self) -> Self {
+        Self {
+            auth_context: Arc::clone(&self.auth_context),
+            is_counted_elsewhere: self.is_counted_elsewhere,
+            services: self.services.clone(),
+            requirement: PhantomData,
+        }
+    }
+}
+
 impl<R> Authorized<R> {
     /// Returns the principal of the caller.
     pub fn caller(&self) -> &Principal {

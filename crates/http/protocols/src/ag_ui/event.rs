@@ -1,5 +1,6 @@
 //! The events of the protocol.
 
+use domain::{ActionNeeded, Timestamp, ToolCall};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -73,11 +74,80 @@ pub(super) enum RunEvent<'a> {
 }
 
 /// The reason why a run has ended without a failure. Clients of earlier versions do not know it.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
+#[derive(Debug, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub(super) enum Outcome {
-    Success,
+    Success {
+        /// The calls of tools of the client that wait for it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pending_tool_call_ids: Vec<String>,
+    },
+    /// Calls wait for approval.
+    Interrupt {
+        interrupts: Vec<Interrupt>,
+    },
     Cancelled,
+}
+
+/// A call that waits for approval.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Interrupt {
+    id: String,
+    reason: &'static str,
+    message: String,
+    tool_call_id: String,
+    /// The schema of the answer.
+    response_schema: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+}
+
+impl Interrupt {
+    fn of(call: &ToolCall) -> Self {
+        Self {
+            id: call.id.clone(),
+            reason: "tool_call",
+            message: format!("May the agent call {}?", call.name),
+            tool_call_id: call.id.clone(),
+            response_schema: json!({
+                "type": "object",
+                "properties": {
+                    "approved": {"type": "boolean"},
+                    "reason": {"type": "string", "description": "Why not, for the model."},
+                },
+                "required": ["approved"],
+            }),
+            expires_at: call.expires_at,
+        }
+    }
+}
+
+impl Outcome {
+    pub(super) const SUCCESS: Self = Self::Success {
+        pending_tool_call_ids: Vec::new(),
+    };
+
+    /// Returns the outcome of a turn that waits for answers to its calls.
+    pub(super) fn waiting(calls: &[ToolCall]) -> Self {
+        let needing = |needs| {
+            calls
+                .iter()
+                .filter(move |call| call.needs_of_user() == Some(needs))
+        };
+        let interrupts: Vec<_> = needing(ActionNeeded::Approval).map(Interrupt::of).collect();
+        if !interrupts.is_empty() {
+            return Self::Interrupt { interrupts };
+        }
+        let pending = needing(ActionNeeded::Output).map(|call| call.id.clone());
+        Self::Success {
+            pending_tool_call_ids: pending.collect(),
+        }
+    }
 }
 
 /// The token counts of a run.

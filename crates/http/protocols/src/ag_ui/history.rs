@@ -1,6 +1,6 @@
 //! The messages of a thread, as clients show them.
 
-use domain::{FinishReason, Message, Role, ToolCall, Turn, TurnStatus};
+use domain::{ActionNeeded, FinishReason, Message, Role, ToolCall, Turn, TurnStatus};
 use serde_json::{Value, json};
 
 use super::{
@@ -56,13 +56,27 @@ fn parts(message: &Message) -> Vec<Value> {
     parts.collect()
 }
 
-/// Returns a call and its result.
-fn call_parts(call: &ToolCall) -> [Value; 2] {
+/// Returns a call and its result, unless it waits.
+fn call_parts(call: &ToolCall) -> Vec<Value> {
+    let input = shown_arguments(call);
+    let arguments = input.to_string();
+    if let Some(needs) = call.needs_of_user() {
+        let state = match needs {
+            ActionNeeded::Approval => "approval-requested",
+            _ => "input-complete",
+        };
+        let mut part = json!({
+            "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
+            "input": input, "state": state,
+        });
+        if needs == ActionNeeded::Approval {
+            part["approval"] = json!({"id": call.id, "needsApproval": true});
+        }
+        return vec![part];
+    }
     let content = result_content(call.result.as_deref(), &call.status);
     let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
     let is_ok = call.status == ToolCall::OK;
-    let input = shown_arguments(call);
-    let arguments = input.to_string();
     let state = if is_ok { "complete" } else { "error" };
     let mut result = json!({
         "type": "tool-result", "toolCallId": call.id, "content": content, "state": state,
@@ -74,7 +88,7 @@ fn call_parts(call: &ToolCall) -> [Value; 2] {
         "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
         "input": input, "state": state, "output": output,
     });
-    [call, result]
+    vec![call, result]
 }
 
 /// Returns the arguments of a call, in the form of arguments also if they are not shown.
@@ -108,7 +122,11 @@ fn agui_message(message: &Message) -> Vec<Value> {
         if !segment.calls.is_empty() {
             item["toolCalls"] = segment.calls.iter().map(tool_call).collect();
         }
-        std::iter::once(item).chain(segment.calls.iter().map(tool_message))
+        let ended = segment
+            .calls
+            .iter()
+            .filter(|call| call.needs_of_user().is_none());
+        std::iter::once(item).chain(ended.map(tool_message))
     });
     items.collect()
 }

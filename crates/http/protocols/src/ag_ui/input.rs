@@ -1,16 +1,18 @@
 //! The body of a run.
 
-use domain::{ConversationKey, FaultCode};
+use domain::{ClientTool, ConversationKey, FaultCode};
 use kit::{problem::ApiError, request::conversation_key};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::client_tools::{client_tool, separate};
 
 /// The maximum length of a client's own id of a message.
 const MAX_MESSAGE_ID_BYTES: usize = 128;
 /// The maximum number of bytes of a run's id.
 const MAX_RUN_ID_BYTES: usize = 256;
 
-/// The body of a run. `state`, `context`, `forwardedProps` and `resume` are ignored.
+/// The body of a run. `state`, `context` and `forwardedProps` are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunInput {
@@ -19,21 +21,32 @@ pub(super) struct RunInput {
     /// The version that the client speaks; absent before 1.0.
     #[serde(default)]
     pub(super) protocol_version: Option<String>,
-    messages: Vec<InputMessage>,
-    /// The tools of the client, which agents do not call.
+    pub(super) messages: Vec<InputMessage>,
+    /// The answers to interrupts.
+    #[serde(default)]
+    pub(super) resume: Value,
+    /// The tools of the client.
     #[serde(default)]
     tools: Value,
 }
 
-/// Its members have any type, because only the newest message of the user is judged.
+/// Its members have any type, because only the newest message of the user and answers are judged.
 #[derive(Debug, Deserialize)]
-struct InputMessage {
+#[serde(rename_all = "camelCase")]
+pub(super) struct InputMessage {
     #[serde(default)]
     id: Value,
     #[serde(default)]
-    role: Value,
+    pub(super) role: Value,
     #[serde(default)]
-    content: Value,
+    pub(super) content: Value,
+    #[serde(default)]
+    pub(super) tool_calls: Value,
+    #[serde(default)]
+    pub(super) tool_call_id: Value,
+    /// Why a tool of the client has failed.
+    #[serde(default)]
+    pub(super) error: Value,
 }
 
 /// The newest message of the user.
@@ -59,10 +72,14 @@ impl RunInput {
         Err(ApiError::invalid("/runId", FaultCode::BadFormat, detail))
     }
 
-    /// Returns the names of the client's tools.
-    pub(super) fn tool_names(&self) -> Vec<&str> {
-        let tools = self.tools.as_array().into_iter().flatten();
-        tools.filter_map(|tool| tool["name"].as_str()).collect()
+    /// Returns the tools of the client that can be added to a turn, and the names of the others.
+    pub(super) fn tools(&self) -> (Vec<ClientTool>, Vec<String>) {
+        let described = self.tools.as_array().into_iter().flatten();
+        let tools = described.filter_map(|tool| {
+            client_tool(&tool["name"], &tool["description"], &tool["parameters"])
+        });
+        let (usable, others) = separate(tools.collect());
+        (usable, others.into_iter().map(|tool| tool.name).collect())
     }
 
     /// Returns the newest message of the user, of at most `max` characters.
@@ -97,7 +114,7 @@ impl RunInput {
 }
 
 /// Returns the text of a message, which is a string or a list of parts.
-fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
+pub(super) fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
     match content {
         Value::String(text) => Ok(text.clone()),
         Value::Array(parts) => {

@@ -3,6 +3,7 @@
 //! A thread is a conversation: `threadId` is its key. A run is a turn. The stored conversation is
 //! the history, so only the newest user message of a request is read.
 
+mod answers;
 mod attach;
 mod cursor;
 mod error;
@@ -12,6 +13,7 @@ mod input;
 mod reply;
 mod run;
 mod run_events;
+mod step;
 mod stop;
 mod stream;
 mod thread;

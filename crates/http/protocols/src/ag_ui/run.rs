@@ -5,7 +5,9 @@ use application::{
     ChatCommand, IdempotencyConflict, TurnError,
     chat::{AcceptedTurn, ChatError},
 };
-use domain::{AgentId, ConversationKey, IdempotencyKey, config::Metadata};
+use domain::{
+    AgentId, ClientTool, ConversationKey, IdempotencyKey, Problem, ProblemCode, config::Metadata,
+};
 use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
@@ -21,14 +23,19 @@ use super::{
     input::{RunInput, UserMessage},
     last_event_id,
     run_events::{Run, RunEvents},
+    step::Step,
     stream,
 };
-use crate::{EndUser, resend::resend_key};
+use crate::{
+    EndUser,
+    answers::{AnsweredTurn, Seen},
+    resend::resend_key,
+};
 
 /// The header of clients that can join a run again. They show the parts of a message in their order.
 const X_RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 
-/// Sends the newest message of the user, and streams the run that replies to it. A run that is
+/// Answers tool calls or sends the newest message of the user, and streams the run. A run that is
 /// requested again is continued.
 pub(super) async fn run(
     authorized: Authorized<ChatWrite>,
@@ -39,73 +46,125 @@ pub(super) async fn run(
     input: LenientJson<RunInput>,
 ) -> Result<HttpResponse, ApiError> {
     let input = input.0;
-    let sending = Submission {
+    let sender = Sender {
         authorized: &authorized,
         agent_id: agent.0,
         key: input.key()?,
         user_id: user.0,
-        message: input.newest_message(state.bodies.sizes.message_characters)?,
-        run_id: &input.run_id,
+        input: &input,
         request_id: RequestId::of(&request),
     };
-    input.check_run_id()?;
-    let cursor = last_event_id(&request)?;
-    // Opened before the message is stored: if the stream is rejected, the message has no effect.
-    let slot = authorized.open_stream(&state).await?;
-    let (turn, received) = sending.send_or_continue(cursor).await?;
     let run = Run {
         thread: input.thread_id.clone(),
         id: input.run_id.clone(),
         knows_outcomes: input.protocol_version.is_some(),
         is_one_message: request.headers().contains_key(&X_RUN_ID),
     };
-    let mut events = RunEvents::new(run, turn.turn_id, received);
-    let tools = input.tool_names();
-    if received.is_none() && !tools.is_empty() {
-        events.add_custom("tools_ignored", json!({ "tools": tools }));
+    let step = sender.next_step(state.bodies.sizes.message_characters);
+    let step = step.await?;
+    input.check_run_id()?;
+    let cursor = last_event_id(&request)?;
+    // Opened before the message is stored: if the stream is rejected, the message has no effect.
+    let slot = authorized.open_stream(&state).await?;
+    let Some(taken) = sender.take(step, cursor).await? else {
+        let mut events = RunEvents::without_turn(run);
+        events.fail(&Problem::new(ProblemCode::ActionRequired));
+        return Ok(stream::respond_at_once(events));
+    };
+    let is_new = taken.received.is_none();
+    let events = RunEvents::new(run, taken.turn.turn_id, taken.received);
+    let mut events = events.without_seen(taken.seen);
+    if is_new && !taken.ignored_tools.is_empty() {
+        events.add_custom("tools_ignored", json!({ "tools": taken.ignored_tools }));
     }
     Ok(stream::respond(
         &state,
         &authorized,
         &request,
         slot,
-        (events, turn),
+        (events, taken.turn),
     ))
 }
 
-/// A message with its agent, its conversation and its user.
-struct Submission<'a> {
-    authorized: &'a Authorized<ChatWrite>,
-    agent_id: AgentId,
-    key: ConversationKey,
-    user_id: Option<String>,
-    message: UserMessage,
-    run_id: &'a str,
+/// The turn of a run.
+struct Taken {
+    turn: AcceptedTurn,
+    /// The part of it that the client has received on an earlier connection.
+    received: Option<Received>,
+    /// The part of its reply that the client has from earlier runs.
+    seen: Seen,
+    /// The tools of the client that cannot be added.
+    ignored_tools: Vec<String>,
+}
+
+impl Taken {
+    fn new(turn: AcceptedTurn, received: Option<Received>) -> Self {
+        Self {
+            turn,
+            received,
+            seen: Seen::default(),
+            ignored_tools: Vec::new(),
+        }
+    }
+}
+
+/// A client with its agent, its conversation and its user.
+pub(super) struct Sender<'a> {
+    pub(super) authorized: &'a Authorized<ChatWrite>,
+    pub(super) agent_id: AgentId,
+    pub(super) key: ConversationKey,
+    pub(super) user_id: Option<String>,
+    pub(super) input: &'a RunInput,
     request_id: Option<String>,
 }
 
-impl Submission<'_> {
-    /// Continues the turn of `cursor`, or sends the message. Returns the part of the turn
-    /// that the client has received, if it continues.
-    async fn send_or_continue(
+impl Sender<'_> {
+    /// Takes a step, or continues the turn of `cursor`. Returns `None` if the request is refused.
+    async fn take(
         &self,
+        step: Step,
         cursor: Option<EventCursor>,
-    ) -> Result<(AcceptedTurn, Option<Received>), ApiError> {
+    ) -> Result<Option<Taken>, ApiError> {
+        let (message, answered) = match step {
+            Step::Refuse => return Ok(None),
+            Step::Answer(answered) => return self.answer(answered, cursor).await.map(Some),
+            Step::Send(message, answered) => (message, answered),
+        };
         if let Some(cursor) = cursor
             && let Some(turn) = self.find_turn(cursor).await?
         {
-            return Ok((turn, Some(cursor.received)));
+            return Ok(Some(Taken::new(turn, Some(cursor.received))));
         }
-        Ok((self.send().await?, None))
+        if let Some(answered) = answered {
+            answered.give_before_message(self.authorized).await?;
+        }
+        let (tools, ignored_tools) = self.input.tools();
+        let turn = self.send(&message, &tools).await?;
+        Ok(Some(Taken {
+            ignored_tools,
+            ..Taken::new(turn, None)
+        }))
+    }
+
+    /// Answers calls, and follows their turn where the client has lost or left it.
+    async fn answer(
+        &self,
+        answered: AnsweredTurn,
+        cursor: Option<EventCursor>,
+    ) -> Result<Taken, ApiError> {
+        let cursor = cursor.filter(|cursor| cursor.turn_id == answered.id);
+        let (turn, seen) = answered.follow(self.authorized).await?;
+        let taken = Taken::new(turn, cursor.map(|cursor| cursor.received));
+        Ok(match taken.received {
+            Some(_) => taken,
+            None => Taken { seen, ..taken },
+        })
     }
 
     /// Returns the turn that the client has lost, if it is that of the requested run.
     async fn find_turn(&self, cursor: EventCursor) -> Result<Option<AcceptedTurn>, ApiError> {
         let (caller, authorized) = (self.authorized.caller(), self.authorized);
-        let user_id = self.user_id.as_deref();
-        let conversations = &authorized.conversations;
-        let named = conversations.find_named(caller, self.agent_id, user_id, self.key.clone());
-        let Some(conversation) = named.await? else {
+        let Some(conversation) = self.conversation().await? else {
             return Ok(None);
         };
         let turn = match authorized.turns.get(caller, cursor.turn_id).await {
@@ -113,7 +172,7 @@ impl Submission<'_> {
             found => found?.value,
         };
         let run_id = turn.metadata.get(RUN_ID).map(String::as_str);
-        if turn.conversation_id != conversation || run_id != Some(self.run_id) {
+        if turn.conversation_id != conversation || run_id != Some(&self.input.run_id) {
             return Ok(None);
         }
         let found = authorized.chat.find_turn(caller, turn.id).await?;
@@ -122,30 +181,40 @@ impl Submission<'_> {
 
     /// Sends the message. If its run id was used for another message, its key also contains the thread
     /// and the text.
-    async fn send(&self) -> Result<AcceptedTurn, ApiError> {
-        let user_id = self.user_id.as_deref();
-        let key = resend_key(&PROTOCOL, self.agent_id, user_id, &[self.run_id]);
-        let sent = self.send_with(key).await;
+    async fn send(
+        &self,
+        message: &UserMessage,
+        tools: &[ClientTool],
+    ) -> Result<AcceptedTurn, ApiError> {
+        let (user_id, run_id) = (self.user_id.as_deref(), &*self.input.run_id);
+        let key = resend_key(&PROTOCOL, self.agent_id, user_id, &[run_id]);
+        let sent = self.send_with(key, message, tools).await;
         if !matches!(
             sent,
             Err(ChatError::Idempotency(IdempotencyConflict::Reused))
         ) {
             return Ok(sent?);
         }
-        let parts = [self.run_id, self.key.as_str(), &self.message.text];
+        let parts = [run_id, self.key.as_str(), &message.text];
         let key = resend_key(&PROTOCOL, self.agent_id, user_id, &parts);
-        Ok(self.send_with(key).await?)
+        Ok(self.send_with(key, message, tools).await?)
     }
 
-    async fn send_with(&self, key: IdempotencyKey) -> Result<AcceptedTurn, ChatError> {
+    async fn send_with(
+        &self,
+        key: IdempotencyKey,
+        message: &UserMessage,
+        tools: &[ClientTool],
+    ) -> Result<AcceptedTurn, ChatError> {
         let (key_of_thread, user_id) = (self.key.clone(), self.user_id.clone());
         let request_id = self.request_id.clone();
         let command = ChatCommand {
-            message: Some(self.message.text.clone()),
+            message: Some(message.text.clone()),
             // Another run for the message that the conversation ends with generates its reply again.
             supersedes_itself: true,
-            client_message_id: self.message.id.clone(),
-            metadata: Metadata::from([(RUN_ID.to_owned(), self.run_id.to_owned())]),
+            client_message_id: message.id.clone(),
+            client_tools: tools.to_vec(),
+            metadata: Metadata::from([(RUN_ID.to_owned(), self.input.run_id.clone())]),
             ..ChatCommand::in_named_conversation(self.agent_id, key_of_thread, user_id, request_id)
         };
         let chat = &self.authorized.chat;

@@ -9,6 +9,7 @@ use super::{
     event::{Outcome, PROTOCOL_VERSION, RunEvent},
     reply::Reply,
 };
+use crate::answers::Seen;
 
 mod tool_calls;
 
@@ -39,12 +40,19 @@ pub(super) struct RunEvents {
     passed: Vec<TurnEvent>,
     ready: Events,
     has_ended: bool,
+    /// The part of the reply that the client has from earlier runs.
+    seen: Seen,
 }
 
 impl RunEvents {
     /// Starts a run. A client that has received a part of it is sent the rest.
     pub(super) fn new(run: Run, turn_id: TurnId, received: Option<Received>) -> Self {
         Self::start(run, Some(turn_id), received)
+    }
+
+    /// Leaves out what the client has from earlier runs.
+    pub(super) fn without_seen(self, seen: Seen) -> Self {
+        Self { seen, ..self }
     }
 
     /// Starts a run without a turn, for stored messages.
@@ -63,6 +71,7 @@ impl RunEvents {
             passed: Vec::new(),
             ready: Events::default(),
             has_ended: false,
+            seen: Seen::default(),
         };
         if received.is_none() {
             events.add_start();
@@ -109,8 +118,20 @@ impl RunEvents {
         self.add(&RunEvent::Custom { name, value });
     }
 
-    /// Adds the events for an event of the turn.
+    /// Adds the events for an event of the turn. Those for what the client has seen are only counted.
     pub(super) fn add_turn_event(&mut self, event: TurnEvent) {
+        let sent = self
+            .seen
+            .has(&event)
+            .then(|| std::mem::take(&mut self.ready));
+        self.add_events_of(event);
+        if let Some(sent) = sent {
+            self.ready = sent;
+            self.received = self.received.max(self.emitted);
+        }
+    }
+
+    fn add_events_of(&mut self, event: TurnEvent) {
         if self.received.is_within(self.emitted) {
             self.passed.clear();
         } else if !matches!(event, TurnEvent::Completed(_)) {
@@ -129,7 +150,9 @@ impl RunEvents {
             TurnEvent::Completed(reply) => self.complete(&reply),
             TurnEvent::Failed(failed) => self.fail(&failed.error),
             TurnEvent::Resumed(_) => {}
-            TurnEvent::RequiresAction(_) => self.finish(Outcome::Success, None),
+            TurnEvent::RequiresAction(waiting) => {
+                self.finish(Outcome::waiting(&waiting.tool_calls), None);
+            }
             TurnEvent::Cancelled(_) if self.run.knows_outcomes => {
                 self.finish(Outcome::Cancelled, None);
             }
@@ -150,10 +173,12 @@ impl RunEvents {
     pub(super) fn finish(&mut self, outcome: Outcome, usage: Option<domain::Usage>) {
         self.close_message();
         self.has_ended = true;
+        // Clients without the other outcomes know interrupts.
+        let is_known = self.run.knows_outcomes || matches!(outcome, Outcome::Interrupt { .. });
         let event = RunEvent::RunFinished {
             thread_id: &self.run.thread,
             run_id: &self.run.id,
-            outcome: self.run.knows_outcomes.then_some(outcome),
+            outcome: is_known.then_some(outcome),
             usage: usage.map(|usage| [usage.into()]),
         };
         self.ready.push_data(&event);
@@ -168,7 +193,7 @@ impl RunEvents {
             self.close_message();
             self.add_custom("degraded", json!({ "engine": reply.engine }));
         }
-        self.finish(Outcome::Success, reply.usage);
+        self.finish(Outcome::SUCCESS, reply.usage);
     }
 
     fn add_text(&mut self, delta: &ReplyDelta) {

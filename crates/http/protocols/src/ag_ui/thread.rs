@@ -5,7 +5,7 @@ use actix_web::{
     http::header::{ACCEPT, CACHE_CONTROL},
 };
 use application::PAGE_LIMIT;
-use domain::{ConversationId, Message, Page, Turn};
+use domain::{ConversationId, Message, Page, Role, Turn};
 use kit::{auth::missing_conversations_read, problem::ApiError, request::lists, sse::EVENT_STREAM};
 use ports::{ListingOrder, TurnFilter};
 use serde_json::json;
@@ -65,7 +65,13 @@ impl Attaching<'_> {
         thread_id: &str,
         thread: Thread,
     ) -> Result<HttpResponse, ApiError> {
-        let messages = agui_messages(&thread.messages, &thread.open_turns);
+        let followed = thread.open_turns.first().map(|turn| turn.id);
+        // The stream of a turn that waits begins with its reply.
+        let is_before = |message: &&Message| {
+            message.role == Role::User || followed.is_none() || message.turn_id != followed
+        };
+        let messages: Vec<_> = thread.messages.iter().filter(is_before).cloned().collect();
+        let messages = agui_messages(&messages, &thread.open_turns);
         let turn = match thread.open_turns.first() {
             Some(open) => {
                 let chat = &self.authorized.chat;
@@ -86,7 +92,7 @@ impl Attaching<'_> {
         let Some(turn) = turn else {
             let mut events = RunEvents::without_turn(run);
             events.add_snapshot(messages);
-            events.finish(Outcome::Success, None);
+            events.finish(Outcome::SUCCESS, None);
             return Ok(stream::respond_at_once(events));
         };
         let mut events = RunEvents::new(run, turn.turn_id, None);

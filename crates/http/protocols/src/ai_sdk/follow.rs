@@ -12,6 +12,7 @@ use super::{
     path::{Chat, PathChat},
     stream,
 };
+use crate::answers::Seen;
 
 /// Responds with the stream of the open or newest turn, from its beginning. Without such a turn, or
 /// such a chat, the response is 204: another status would put the chat of a new page into an error.
@@ -29,6 +30,7 @@ pub(super) async fn follow_chat(
     let Some(turn) = turn else {
         return Ok(HttpResponse::NoContent().finish());
     };
+    let turn = (turn, Seen::default());
     Ok(stream::respond(&state, &authorized, &request, slot, turn))
 }
 

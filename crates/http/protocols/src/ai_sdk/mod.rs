@@ -4,6 +4,7 @@
 //! and the id of a user message is the client's own. `request` reads what a client wants,
 //! `part_converter` converts the events of a turn, and `ui_message` stored messages.
 
+mod client_reply;
 mod error;
 mod follow;
 mod frames;

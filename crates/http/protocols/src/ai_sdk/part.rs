@@ -37,20 +37,27 @@ pub(super) enum Part {
         tool_call_id: String,
         tool_name: String,
         input: Map<String, Value>,
-        dynamic: bool,
+        /// False for a call that waits for the client: only such a call makes clients run their tools,
+        /// and send the reply back as soon as all of them are answered.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         provider_executed: bool,
+    },
+    ToolApprovalRequest {
+        approval_id: String,
+        tool_call_id: String,
     },
     ToolOutputAvailable {
         tool_call_id: String,
         output: Value,
-        dynamic: bool,
         provider_executed: bool,
     },
     ToolOutputError {
         tool_call_id: String,
         error_text: String,
-        dynamic: bool,
         provider_executed: bool,
+    },
+    ToolOutputDenied {
+        tool_call_id: String,
     },
     /// Metadata that the reply has in addition to those of its other parts.
     MessageMetadata {
@@ -59,7 +66,8 @@ pub(super) enum Part {
     FinishStep,
     Finish {
         finish_reason: &'static str,
-        message_metadata: FinishMetadata,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_metadata: Option<FinishMetadata>,
     },
     Abort {
         reason: &'static str,

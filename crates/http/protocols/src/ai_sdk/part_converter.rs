@@ -1,7 +1,8 @@
 //! The conversion of the events of a turn into the parts of a stream.
 
 use domain::{
-    ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnEvent, TurnStarted,
+    ActionNeeded, ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnEvent,
+    TurnStarted, tool_call::function_name,
 };
 
 use super::{
@@ -9,6 +10,7 @@ use super::{
     part::{CancelledMetadata, FinishMetadata, Part, QueuedData, StartMetadata},
     ui_message::{ToolOutcome, after_tool},
 };
+use crate::answers::Seen;
 
 /// The converter of the events of one turn. The ids of text parts are their positions in the reply,
 /// so that they are the same in every replay.
@@ -16,28 +18,39 @@ use super::{
 pub(super) struct PartConverter {
     /// The id of the request, for the text of an error.
     request_id: Option<String>,
+    /// What the client has of the reply, and is not sent again.
+    seen: Seen,
     /// The id of the text part that is open.
     text: Option<String>,
     /// The ids of the tool calls that have not ended.
     tool_calls: Vec<String>,
+    /// The ids of the calls whose approval was requested.
+    asked: Vec<String>,
     has_called: bool,
     has_started: bool,
+    is_step_open: bool,
 }
 
 impl PartConverter {
     /// Creates a converter for the response to a request.
-    pub(super) fn new(request_id: Option<String>) -> Self {
+    pub(super) fn new(request_id: Option<String>, seen: Seen) -> Self {
         Self {
             request_id,
+            has_called: seen.has_calls(),
+            seen,
             text: None,
             tool_calls: Vec::new(),
-            has_called: false,
+            asked: Vec::new(),
             has_started: false,
+            is_step_open: false,
         }
     }
 
-    /// Sends the parts of an event.
+    /// Sends the parts of an event, unless the client has them.
     pub(super) fn convert(&mut self, event: TurnEvent, send: &mut dyn FnMut(Part)) {
+        if self.seen.has(&event) {
+            return;
+        }
         match event {
             TurnEvent::Queued(place) => send(Part::Queued {
                 data: QueuedData {
@@ -48,12 +61,18 @@ impl PartConverter {
             TurnEvent::Started(started) => {
                 self.has_started = true;
                 start(&started, send);
+                // The results of earlier calls belong to the step that the client has.
+                if !self.seen.has_calls() {
+                    self.begin_step(send);
+                }
             }
             TurnEvent::Delta(delta) => self.delta(&delta, send),
             TurnEvent::ToolCalled(call) => self.tool_called(call, send),
             TurnEvent::ToolReturned(call) => self.tool_returned(call, send),
             TurnEvent::Completed(reply) => {
-                self.end_text(send);
+                // Clients take the last step for the open one.
+                self.begin_step(send);
+                self.end_step(send);
                 finish(reply, send);
             }
             TurnEvent::Failed(failed) => {
@@ -65,9 +84,25 @@ impl PartConverter {
             TurnEvent::Cancelled(_) => self.cancel(send),
             TurnEvent::Resumed(_) => {}
             TurnEvent::RequiresAction(_) => {
-                self.end_text(send);
-                send(Part::FinishStep);
+                self.end_step(send);
+                send(Part::Finish {
+                    finish_reason: "tool-calls",
+                    message_metadata: None,
+                });
             }
+        }
+    }
+
+    fn begin_step(&mut self, send: &mut dyn FnMut(Part)) {
+        if !std::mem::replace(&mut self.is_step_open, true) {
+            send(Part::StartStep);
+        }
+    }
+
+    fn end_step(&mut self, send: &mut dyn FnMut(Part)) {
+        self.end_text(send);
+        if std::mem::take(&mut self.is_step_open) {
+            send(Part::FinishStep);
         }
     }
 
@@ -97,6 +132,7 @@ impl PartConverter {
         if text.is_empty() {
             return;
         }
+        self.begin_step(send);
         let id = self.text.get_or_insert_with(|| {
             let id = from.to_string();
             send(Part::TextStart { id: id.clone() });
@@ -116,40 +152,56 @@ impl PartConverter {
 
     fn tool_called(&mut self, call: ToolCalled, send: &mut dyn FnMut(Part)) {
         self.end_text(send);
+        self.begin_step(send);
         self.has_called = true;
         self.tool_calls.push(call.id.clone());
         send(Part::ToolInputAvailable {
-            tool_call_id: call.id,
-            tool_name: call.name,
+            tool_call_id: call.id.clone(),
+            tool_name: function_name(&call.name),
             input: call.arguments.unwrap_or_default(),
-            dynamic: true,
-            provider_executed: true,
+            provider_executed: call.needs.is_none(),
+        });
+        if call.needs == Some(ActionNeeded::Approval) {
+            self.ask(call.id, send);
+        }
+    }
+
+    /// Requests the approval of a call.
+    fn ask(&mut self, call: String, send: &mut dyn FnMut(Part)) {
+        self.asked.push(call.clone());
+        send(Part::ToolApprovalRequest {
+            approval_id: call.clone(),
+            tool_call_id: call,
         });
     }
 
     fn tool_returned(&mut self, call: ToolReturned, send: &mut dyn FnMut(Part)) {
         self.tool_calls.retain(|open| *open != call.id);
-        let outcome = ToolOutcome::new(&call.status, call.result);
+        let outcome = ToolOutcome::new(&call.id, &call.status, call.result);
+        let is_denied = matches!(outcome, ToolOutcome::Denied { .. });
+        // In a replay, clients expect an approval with the denial.
+        if is_denied && !self.seen.has_call(&call.id) && !self.asked.contains(&call.id) {
+            self.ask(call.id.clone(), send);
+        }
         send(outcome.into_part(call.id));
     }
 }
 
 impl ToolOutcome {
     fn into_part(self, tool_call_id: String) -> Part {
-        let (dynamic, provider_executed) = (true, true);
+        let provider_executed = true;
         match self {
-            Self::OutputAvailable { output } => Part::ToolOutputAvailable {
+            Self::Output { output } => Part::ToolOutputAvailable {
                 tool_call_id,
                 output,
-                dynamic,
                 provider_executed,
             },
-            Self::OutputError { error_text } => Part::ToolOutputError {
+            Self::Error { error_text } => Part::ToolOutputError {
                 tool_call_id,
                 error_text,
-                dynamic,
                 provider_executed,
             },
+            Self::Denied { .. } => Part::ToolOutputDenied { tool_call_id },
         }
     }
 }
@@ -162,11 +214,9 @@ fn start(started: &TurnStarted, send: &mut dyn FnMut(Part)) {
             agent_version: started.agent_version,
         },
     });
-    send(Part::StartStep);
 }
 
 fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
-    send(Part::FinishStep);
     send(Part::Finish {
         finish_reason: match reply.finish_reason {
             FinishReason::Stop => "stop",
@@ -175,12 +225,12 @@ fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
             FinishReason::RequiresAction => "tool-calls",
             FinishReason::Cancelled | FinishReason::Dismissed | FinishReason::Other(_) => "other",
         },
-        message_metadata: FinishMetadata {
+        message_metadata: Some(FinishMetadata {
             engine: reply.engine,
             degraded: reply.degraded,
             finish_reason: reply.finish_reason,
             usage: reply.usage,
             created_at: reply.created_at,
-        },
+        }),
     });
 }

@@ -1,11 +1,20 @@
 //! The body of a chat.
 
-use domain::FaultCode;
+use std::collections::BTreeMap;
+
+use domain::{ClientTool, FaultCode};
 use kit::problem::ApiError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The body that a chat sends. Clients send all messages; only the newest one is used.
+use super::client_reply::{ClientMessage, calls_of};
+use crate::{
+    answers::ClientCalls,
+    client_tools::{client_tool, separate},
+};
+
+/// The body that a chat sends. Clients send all messages; only the newest one is used, and the answers
+/// in the reply before it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChatBody {
@@ -18,9 +27,21 @@ pub(super) struct ChatBody {
     message: Option<Value>,
     #[serde(default)]
     pub(super) trigger: Trigger,
-    /// The message that is edited or generated again.
+    /// The message that is edited or generated again, or the reply that is continued.
     #[serde(default)]
     pub(super) message_id: Option<String>,
+    /// The tools of the client by their names, of clients that describe them.
+    #[serde(default)]
+    tools: Value,
+}
+
+/// The newest message.
+#[derive(Debug)]
+pub(super) enum Newest {
+    /// The message of a user, after a reply with these tool calls.
+    User(UserMessage, ClientCalls),
+    /// A reply with answers to its tool calls.
+    Reply(ClientCalls),
 }
 
 /// The action of the user.
@@ -42,53 +63,75 @@ pub(super) struct UserMessage {
     pub(super) text: String,
 }
 
+/// A tool of a client, without its name.
 #[derive(Deserialize)]
-struct ClientMessage {
+struct Described {
     #[serde(default)]
-    id: Option<String>,
-    role: String,
+    description: Value,
     #[serde(default)]
-    parts: Vec<ClientPart>,
-}
-
-#[derive(Deserialize)]
-struct ClientPart {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: Option<String>,
+    parameters: Value,
 }
 
 impl ChatBody {
     /// Removes the messages that are not used.
     pub(super) fn keep_newest(&mut self) {
-        let unused = self.messages.len().saturating_sub(1);
+        let unused = self.messages.len().saturating_sub(2);
         self.messages.drain(..unused);
     }
 
     /// Returns the newest message.
-    pub(super) fn take_user_message(&mut self) -> Result<UserMessage, ApiError> {
+    pub(super) fn take_newest(&mut self) -> Result<Newest, ApiError> {
         let newest = self.message.take().or_else(|| self.messages.pop());
         let newest = newest.ok_or_else(|| fault(FaultCode::Required, "required"))?;
         let newest: ClientMessage = serde_json::from_value(newest)
             .map_err(|error| fault(FaultCode::BadFormat, &error.to_string()))?;
-        if newest.role != "user" {
-            let detail = "the last message must be the user's: results of tools of the client and \
-                          approvals are not supported";
-            return Err(fault(FaultCode::NotCombinable, detail));
+        match &*newest.role {
+            "user" => Ok(Newest::User(user_message(newest)?, self.calls_before()?)),
+            "assistant" => {
+                let calls = calls_of(newest.parts)?;
+                if calls.answers.is_empty() {
+                    let detail = "the last message must be the user's, or answer tool calls";
+                    return Err(fault(FaultCode::NotCombinable, detail));
+                }
+                Ok(Newest::Reply(calls))
+            }
+            _ => {
+                let detail = "the last message must be the user's or the assistant's";
+                Err(fault(FaultCode::NotCombinable, detail))
+            }
         }
-        if newest.parts.iter().any(|part| part.kind == "file") {
-            let detail = "files are not supported";
-            return Err(fault(FaultCode::NotCombinable, detail));
-        }
-        let is_text = |part: &ClientPart| part.kind == "text";
-        let texts = newest.parts.into_iter().filter(is_text);
-        let texts: Vec<_> = texts.filter_map(|part| part.text).collect();
-        Ok(UserMessage {
-            id: newest.id.filter(|id| !id.is_empty()),
-            text: texts.join("\n"),
-        })
     }
+
+    /// Returns the calls of the reply before the newest message. What cannot be read is not used.
+    fn calls_before(&mut self) -> Result<ClientCalls, ApiError> {
+        let before = self.messages.pop().map(serde_json::from_value);
+        match before {
+            Some(Ok(ClientMessage { role, parts, .. })) if role == "assistant" => calls_of(parts),
+            _ => Ok(ClientCalls::default()),
+        }
+    }
+
+    /// Returns the tools of the client that can be added to a turn.
+    pub(super) fn take_tools(&mut self) -> Vec<ClientTool> {
+        let tools = serde_json::from_value(self.tools.take());
+        let tools: BTreeMap<String, Described> = tools.unwrap_or_default();
+        let described = tools.into_iter().filter_map(|(name, tool)| {
+            client_tool(&Value::String(name), &tool.description, &tool.parameters)
+        });
+        separate(described.collect()).0
+    }
+}
+
+fn user_message(newest: ClientMessage) -> Result<UserMessage, ApiError> {
+    if newest.parts.iter().any(|part| part.kind == "file") {
+        return Err(fault(FaultCode::NotCombinable, "files are not supported"));
+    }
+    let texts = newest.parts.into_iter().filter(|part| part.kind == "text");
+    let texts: Vec<_> = texts.filter_map(|part| part.text).collect();
+    Ok(UserMessage {
+        id: newest.id.filter(|id| !id.is_empty()),
+        text: texts.join("\n"),
+    })
 }
 
 fn fault(code: FaultCode, detail: &str) -> ApiError {
@@ -97,14 +140,17 @@ fn fault(code: FaultCode, detail: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use domain::ProblemCode;
+    use domain::{Action, ProblemCode};
     use serde_json::json;
 
     use super::*;
 
     fn user_message(body: Value) -> Result<UserMessage, ApiError> {
         let mut body: ChatBody = serde_json::from_value(body).unwrap();
-        body.take_user_message()
+        match body.take_newest()? {
+            Newest::User(message, _) => Ok(message),
+            Newest::Reply(calls) => panic!("{calls:?}"),
+        }
     }
 
     fn message(id: &str, text: &str) -> Value {
@@ -116,7 +162,7 @@ mod tests {
     #[test]
     fn the_last_message_is_used_whatever_the_others_are() {
         let messages = json!([{"role": 7}, message("m2", "Hello")]);
-        let used = user_message(json!({"id": "c", "messages": messages, "tools": []})).unwrap();
+        let used = user_message(json!({"id": "c", "messages": messages, "tools": {}})).unwrap();
         assert_eq!((used.id.as_deref(), &*used.text), (Some("m2"), "Hello"));
         let used = user_message(json!({"id": "c", "message": message("m1", "Hi")})).unwrap();
         assert_eq!((used.id.as_deref(), &*used.text), (Some("m1"), "Hi"));
@@ -129,6 +175,75 @@ mod tests {
         for messages in [json!([]), json!([file]), json!([reply])] {
             let rejected = user_message(json!({"id": "c", "messages": messages}));
             assert_eq!(rejected.unwrap_err().code, ProblemCode::ValidationFailed);
+        }
+    }
+
+    #[test]
+    fn answers_are_read_from_the_newest_reply_also_before_a_message() {
+        let part = |id: &str, more: Value| {
+            let mut part = json!({"type": "tool-open_cart", "toolCallId": id, "input": {}});
+            let all = part.as_object_mut().unwrap();
+            all.extend(more.as_object().unwrap().clone());
+            part
+        };
+        let reply = json!({"id": "r", "role": "assistant", "parts": [
+            {"type": "text", "text": "Let me see."},
+            part("t-1", json!({"state": "output-available", "output": {"items": 2}})),
+            part("t-2", json!({"state": "output-error", "errorText": "no cart"})),
+            part("t-3", json!({"state": "approval-responded", "approval": {"id": "t-3", "approved": true}})),
+            part("t-4", json!({"state": "approval-responded", "approval": {
+                "id": "t-4", "approved": false, "reason": "too much",
+            }})),
+            part("t-5", json!({"state": "input-available"})),
+        ]});
+        let answers = [
+            ("t-1", Action::Output(r#"{"items":2}"#.to_owned())),
+            ("t-2", Action::Error("no cart".to_owned())),
+            ("t-3", Action::Approve),
+            (
+                "t-4",
+                Action::Deny {
+                    reason: Some("too much".to_owned()),
+                },
+            ),
+        ];
+        for (messages, is_reply) in [
+            (json!([reply]), true),
+            (json!([reply, message("m2", "Hello")]), false),
+        ] {
+            let body = json!({"id": "c", "messages": messages});
+            let mut body: ChatBody = serde_json::from_value(body).unwrap();
+            body.keep_newest();
+            let calls = match body.take_newest().unwrap() {
+                Newest::Reply(calls) if is_reply => calls,
+                Newest::User(_, calls) if !is_reply => calls,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(calls.calls.len(), 5);
+            assert_eq!(calls.ended, ["t-1", "t-2"].map(str::to_owned).into());
+            let found = calls
+                .answers
+                .iter()
+                .map(|it| (&*it.call_id, it.action.clone()));
+            assert_eq!(found.collect::<Vec<_>>(), answers);
+        }
+    }
+
+    #[test]
+    fn tools_that_a_client_describes_are_read() {
+        let tools = json!({"open_cart": {"description": "Opens.", "parameters": {}}, "a b": {}});
+        let body = json!({"id": "c", "messages": [], "tools": tools});
+        let mut body: ChatBody = serde_json::from_value(body).unwrap();
+        let tools = body.take_tools();
+        assert_eq!(tools.len(), 1);
+        assert_eq!(
+            (&*tools[0].name, &*tools[0].description),
+            ("open_cart", "Opens.")
+        );
+        for tools in [json!(null), json!([]), json!(7), json!({"a": 7})] {
+            let body = json!({"id": "c", "messages": [], "tools": tools});
+            let mut body: ChatBody = serde_json::from_value(body).unwrap();
+            assert_eq!(body.take_tools(), []);
         }
     }
 }

@@ -15,9 +15,20 @@ use serde_json::json;
 use super::{
     PROTOCOL,
     path::Chat,
-    request::{ChatBody, Trigger, UserMessage},
+    request::{ChatBody, Newest, Trigger, UserMessage},
 };
-use crate::resend::resend_key;
+use crate::{
+    answers::{AnsweredTurn, ClientCalls},
+    resend::resend_key,
+};
+
+/// What a request wants.
+pub(super) struct Requested {
+    /// The turn to which the client had answers, before it sent a message.
+    pub(super) answered: Option<AnsweredTurn>,
+    /// The turn that is streamed.
+    pub(super) turn: RequestedTurn,
+}
 
 /// The turn that a request wants.
 pub(super) enum RequestedTurn {
@@ -25,6 +36,8 @@ pub(super) enum RequestedTurn {
     New(Box<ChatCommand>, Option<IdempotencyKey>),
     /// This turn, which an equal request has started.
     Sent(TurnId),
+    /// The turn that goes on with the answers.
+    Answered(AnsweredTurn),
 }
 
 /// A request with the chat that it is for.
@@ -35,19 +48,50 @@ pub(super) struct Submission<'a> {
 }
 
 impl Submission<'_> {
-    /// Decides which turn a request wants.
+    /// Decides what a request wants.
     pub(super) async fn resolve(
         self,
         mut body: ChatBody,
         schemas: &Schemas,
-    ) -> Result<RequestedTurn, ApiError> {
-        let message = body.take_user_message()?;
+    ) -> Result<Requested, ApiError> {
+        let (message, calls) = match body.take_newest()? {
+            Newest::User(message, calls) => (message, calls),
+            Newest::Reply(calls) => {
+                let answered = self.find_answered(calls).await?;
+                let answered = answered.ok_or(ApiError::new(ProblemCode::ActionNotFound))?;
+                return Ok(Requested {
+                    answered: None,
+                    turn: RequestedTurn::Answered(answered),
+                });
+            }
+        };
         self.check(&message, schemas)?;
-        match (body.trigger, body.message_id) {
-            (Trigger::SubmitMessage, None) => Ok(self.submitted(message)),
-            (Trigger::SubmitMessage, Some(edited)) => self.edited(message, edited).await,
-            (Trigger::RegenerateMessage, named) => self.regenerated(message, named).await,
+        let tools = body.take_tools();
+        let (is_new, answered) = match body.trigger {
+            Trigger::SubmitMessage => (true, self.find_answered(calls).await?),
+            Trigger::RegenerateMessage => (false, None),
+        };
+        let mut turn = match body.message_id {
+            None if is_new => self.submitted(message),
+            Some(edited) if is_new => self.edited(message, edited).await?,
+            named => self.regenerated(message, named).await?,
+        };
+        if let RequestedTurn::New(command, _) = &mut turn {
+            command.client_tools = tools;
         }
+        Ok(Requested {
+            answered: answered.filter(|turn| !turn.answers.is_empty()),
+            turn,
+        })
+    }
+
+    async fn find_answered(&self, calls: ClientCalls) -> Result<Option<AnsweredTurn>, ApiError> {
+        if calls.answers.is_empty() {
+            return Ok(None);
+        }
+        let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
+        let conversation = self.chat.find(conversations, caller).await?;
+        calls.find_turn(self.authorized, conversation).await
     }
 
     /// Checks the message against the published schema of a chat.

@@ -1,6 +1,7 @@
 //! `POST /ai-sdk/agents/{id}/chat`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::chat::AcceptedTurn;
 use domain::{AgentId, ProblemCode};
 use kit::{
     auth::{Authorized, ChatWrite},
@@ -13,10 +14,10 @@ use kit::{
 use super::{
     path::Chat,
     request::ChatBody,
-    requested_turn::{RequestedTurn, Submission},
+    requested_turn::{Requested, RequestedTurn, Submission},
     stream,
 };
-use crate::EndUser;
+use crate::{EndUser, answers::Seen};
 
 /// Sends, edits or answers a message again, and responds with the stream of its turn.
 pub(super) async fn chat(
@@ -54,20 +55,26 @@ pub(super) fn named_chat(agent_id: AgentId, user: EndUser, id: &str) -> Result<C
     })
 }
 
-/// Starts the requested turn, or finds it.
+/// Gives the answers of a request, and starts the requested turn or finds it. Returns what the client
+/// has of its reply, too.
 pub(super) async fn accept(
     authorized: &Authorized<ChatWrite>,
-    requested: RequestedTurn,
-) -> Result<application::chat::AcceptedTurn, ApiError> {
+    Requested { answered, turn }: Requested,
+) -> Result<(AcceptedTurn, Seen), ApiError> {
     let (chat, caller) = (&authorized.chat, authorized.caller());
-    match requested {
+    if let Some(answered) = answered {
+        answered.give_before_message(authorized).await?;
+    }
+    let accepted = match turn {
         RequestedTurn::New(command, key) => {
             let sending = chat.send(authorized.chat_caller(), *command, key);
-            Ok(sending.await?)
+            sending.await?
         }
         RequestedTurn::Sent(turn) => {
             let sent = chat.find_turn(caller, turn).await?;
-            sent.ok_or(ApiError::new(ProblemCode::TurnNotFound))
+            sent.ok_or(ApiError::new(ProblemCode::TurnNotFound))?
         }
-    }
+        RequestedTurn::Answered(turn) => return turn.follow(authorized).await,
+    };
+    Ok((accepted, Seen::default()))
 }

@@ -30,7 +30,7 @@ use super::{
     send::{accept, named_chat},
     socket::RequestEvent,
 };
-use crate::EndUser;
+use crate::{EndUser, answers::Seen};
 
 /// The context of all requests of a socket.
 #[derive(Clone)]
@@ -197,12 +197,12 @@ impl SocketRequest {
             self.send_no_active().await;
             return Ok(());
         };
-        self.stream(turn, &chat).await
+        self.stream((turn, Seen::default()), &chat).await
     }
 
-    /// Sends the parts of a turn, and cancels the turn when the client stops it.
-    async fn stream(&self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
-        let converter = PartConverter::new(Some(self.request_id()));
+    /// Sends the parts of a turn that the client has not seen, and cancels the turn when the client stops it.
+    async fn stream(&self, (turn, seen): (AcceptedTurn, Seen), chat: &Chat) -> Result<(), Failure> {
+        let converter = PartConverter::new(Some(self.request_id()), seen);
         let encoder = PartChunks(converter, self.send_start().await);
         let mut turn = EncodedTurn::new(turn, encoder, Vec::new());
         while !turn.has_ended() {

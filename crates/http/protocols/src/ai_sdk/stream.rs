@@ -16,6 +16,7 @@ use kit::{
 use ports::StreamSlot;
 
 use super::part_converter::PartConverter;
+use crate::answers::Seen;
 
 /// The header by which clients recognise the protocol.
 const X_VERCEL_AI_UI_MESSAGE_STREAM: HeaderName =
@@ -42,15 +43,15 @@ impl StreamEncoder for PartEvents {
     const IS_CUT: bool = true;
 }
 
-/// Returns the response with the parts of a turn. `slot` is the caller's open stream.
+/// Returns the response with the parts of a turn that the client has not seen. `slot` is the caller's open stream.
 pub(super) fn respond<R>(
     state: &HttpState,
     authorized: &Authorized<R>,
     request: &HttpRequest,
     slot: Option<StreamSlot>,
-    accepted: AcceptedTurn,
+    (accepted, seen): (AcceptedTurn, Seen),
 ) -> HttpResponse {
-    let parts = PartEvents(PartConverter::new(RequestId::of(request)));
+    let parts = PartEvents(PartConverter::new(RequestId::of(request), seen));
     let turn = EncodedTurn::new(accepted, parts, Events::default());
     let mut response = turn_stream::respond(state, authorized, request, slot, turn);
     let headers = response.headers_mut();

@@ -1,7 +1,8 @@
 //! Stored messages in the form of the AI SDK: `UIMessage`.
 
 use domain::{
-    FinishReason, Message, MessageError, Role, Timestamp, ToolCall, TurnId, TurnStatus, Usage,
+    ActionNeeded, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, TurnId,
+    TurnStatus, Usage, tool_call::function_name,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -36,60 +37,125 @@ struct Metadata {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(untagged)]
 enum UiPart {
-    StepStart,
+    StepStart {
+        #[serde(rename = "type")]
+        kind: &'static str,
+    },
     Text {
+        #[serde(rename = "type")]
+        kind: &'static str,
         text: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         state: Option<&'static str>,
     },
-    DynamicTool {
-        tool_call_id: String,
-        tool_name: String,
-        input: Value,
-        provider_executed: bool,
-        #[serde(flatten)]
-        outcome: ToolOutcome,
-    },
+    Tool(ToolPart),
+}
+
+/// A tool call. Its type is that of the function which models see.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolPart {
+    #[serde(rename = "type")]
+    kind: String,
+    tool_call_id: String,
+    input: Value,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    provider_executed: bool,
+    #[serde(flatten)]
+    state: ToolState,
+}
+
+/// The state of a tool call.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ToolState {
+    Waiting(WaitingState),
+    Ended(ToolOutcome),
+}
+
+/// What a tool call waits for.
+#[derive(Debug, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+enum WaitingState {
+    /// The client, which runs it.
+    InputAvailable,
+    /// The user, who must approve it.
+    ApprovalRequested { approval: Approval },
 }
 
 /// The outcome of a tool call.
 #[derive(Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "state",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "state", rename_all_fields = "camelCase")]
 pub(super) enum ToolOutcome {
     /// The result.
-    OutputAvailable { output: Value },
+    #[serde(rename = "output-available")]
+    Output { output: Value },
     /// The reason of the failure.
-    OutputError { error_text: String },
+    #[serde(rename = "output-error")]
+    Error { error_text: String },
+    /// The user has denied it.
+    #[serde(rename = "output-denied")]
+    Denied { approval: Approval },
+}
+
+/// The approval of a tool call, which has the id of the call.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Approval {
+    id: String,
+    /// None until it is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved: Option<bool>,
 }
 
 impl ToolOutcome {
     /// Returns the outcome of a call with this status and result.
-    pub(super) fn new(status: &str, result: Option<String>) -> Self {
-        if status == ToolCall::OK {
-            let output = result.map_or(Value::Null, output);
-            return Self::OutputAvailable { output };
+    pub(super) fn new(id: &str, status: &str, result: Option<String>) -> Self {
+        match status {
+            ToolCall::OK => Self::Output {
+                output: result.map_or(Value::Null, output),
+            },
+            "denied" => Self::Denied {
+                approval: Approval {
+                    id: id.to_owned(),
+                    approved: Some(false),
+                },
+            },
+            "cancelled" => Self::cancelled(),
+            _ => Self::Error {
+                error_text: result.unwrap_or_else(|| format!("The call ended as {status}.")),
+            },
         }
-        if status == "cancelled" {
-            return Self::cancelled();
-        }
-        let error_text = result.unwrap_or_else(|| format!("The call ended as {status}."));
-        Self::OutputError { error_text }
     }
 
     /// Returns the outcome of a call that was open when its turn was cancelled.
     pub(super) fn cancelled() -> Self {
         let error_text = "The call was cancelled.".to_owned();
-        Self::OutputError { error_text }
+        Self::Error { error_text }
+    }
+}
+
+impl ToolPart {
+    fn of(call: ToolCall) -> Self {
+        let needs = call.needs_of_user();
+        let state = match needs {
+            Some(ActionNeeded::Approval) => ToolState::Waiting(WaitingState::ApprovalRequested {
+                approval: Approval {
+                    id: call.id.clone(),
+                    approved: None,
+                },
+            }),
+            Some(_) => ToolState::Waiting(WaitingState::InputAvailable),
+            None => ToolState::Ended(ToolOutcome::new(&call.id, &call.status, call.result)),
+        };
+        Self {
+            kind: format!("tool-{}", function_name(&call.name)),
+            tool_call_id: call.id,
+            input: shown_arguments(call.arguments),
+            provider_executed: needs.is_none(),
+            state,
+        }
     }
 }
 
@@ -133,19 +199,13 @@ impl UiMessage {
 
 /// Returns the parts of a reply as its stream has them: each tool call where it happened.
 fn reply_parts(content: &str, tool_calls: Vec<ToolCall>) -> Vec<UiPart> {
-    let mut parts = vec![UiPart::StepStart];
+    let mut parts = vec![UiPart::StepStart { kind: "step-start" }];
     let mut written = 0;
     for call in tool_calls {
         let at = call.at.clamp(written, content.len());
         push_text(&mut parts, content.get(written..at));
         written = at;
-        parts.push(UiPart::DynamicTool {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            input: shown_arguments(call.arguments),
-            provider_executed: true,
-            outcome: ToolOutcome::new(&call.status, call.result),
-        });
+        parts.push(UiPart::Tool(ToolPart::of(call)));
     }
     push_text(&mut parts, content.get(written..));
     parts
@@ -161,7 +221,7 @@ fn shown_arguments(arguments: Value) -> Value {
 
 fn push_text(parts: &mut Vec<UiPart>, content: Option<&str>) {
     let mut content = content.unwrap_or_default();
-    if matches!(parts.last(), Some(UiPart::DynamicTool { .. })) {
+    if matches!(parts.last(), Some(UiPart::Tool(_))) {
         content = after_tool(content);
     }
     if !content.is_empty() {
@@ -176,5 +236,9 @@ pub(super) fn after_tool(text: &str) -> &str {
 }
 
 fn text(text: String, state: Option<&'static str>) -> UiPart {
-    UiPart::Text { text, state }
+    UiPart::Text {
+        kind: "text",
+        text,
+        state,
+    }
 }

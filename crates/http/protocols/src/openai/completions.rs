@@ -5,7 +5,7 @@ use application::{
     ChatCommand,
     chat::{AcceptedTurn, EphemeralChat},
 };
-use domain::{AgentId, IdempotencyKey};
+use domain::{AgentId, ChatReply, IdempotencyKey, ProblemCode};
 use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
@@ -17,13 +17,14 @@ use kit::{
 use ports::IdSource;
 
 use super::{
+    approvals::deny_approvals,
     models,
     request::{CompletionBody, CompletionRequest, StoredConversation},
     resend::{MessageId, SentMessage},
     response::{Chunks, Completion, Head},
     stream,
 };
-use crate::EndUser;
+use crate::{EndUser, answers::Seen};
 
 /// Replies to the newest message of the user. Nothing is stored, unless the request names a
 /// conversation.
@@ -52,27 +53,47 @@ pub(super) async fn create(
         agent,
         user: user.0,
     };
-    let accepted = match stored {
+    let (accepted, seen) = match stored {
         Some(conversation) => {
             let message = std::mem::take(&mut completion.texts.message);
-            sender.send(conversation, message, key.0).await?
+            sender.answer_or_send(conversation, message, key.0).await?
         }
-        None => sender.send_ephemeral(&mut completion).await?,
+        None => (
+            sender.send_ephemeral(&mut completion).await?,
+            Seen::default(),
+        ),
     };
-    let is_replayed = accepted.is_replayed;
+    let is_replayed = accepted.is_replayed && !seen.has_calls();
     let head = Head::new(accepted.turn_id, completion.model);
     let response = if completion.stream {
         let chunks = Chunks {
             head,
             include_usage: completion.include_usage,
         };
-        let begun = stream::begin(accepted, chunks, RequestId::of(&request)).await;
+        let request_id = RequestId::of(&request);
+        let begun = stream::begin((accepted, seen), chunks, request_id, authorized.clone()).await;
         begun.map(|turn| respond(&state, &authorized, &request, slot, turn))
     } else {
-        let completed = whole_reply(&request, accepted, is_stored).await;
-        completed.map(|it| HttpResponse::Ok().json(Completion::new(head, it.reply)))
+        let completed = completed(&authorized, &request, accepted, is_stored).await;
+        completed.map(|reply| HttpResponse::Ok().json(Completion::new(head, &reply, &seen)))
     };
     mark_replayed(response, is_replayed)
+}
+
+/// Waits for the reply of a turn, whose calls are denied if they need approval.
+async fn completed(
+    authorized: &Authorized<ChatWrite>,
+    request: &HttpRequest,
+    mut accepted: AcceptedTurn,
+    is_stored: bool,
+) -> Result<ChatReply, ApiError> {
+    loop {
+        let reply = whole_reply(request, accepted, is_stored).await?.reply;
+        match deny_approvals(authorized, reply.turn_id, &reply.tool_calls).await? {
+            Some(turn) => accepted = turn,
+            None => return Ok(reply),
+        }
+    }
 }
 
 /// A client that sends a message to an agent.
@@ -85,6 +106,34 @@ struct Submission<'a> {
 }
 
 impl Submission<'_> {
+    /// Gives the results of tools of the client, and sends the message after them, if there is one.
+    /// Returns what the client has of the reply, too.
+    async fn answer_or_send(
+        self,
+        mut conversation: StoredConversation,
+        message: String,
+        own_key: Option<IdempotencyKey>,
+    ) -> Result<(AcceptedTurn, Seen), ApiError> {
+        let calls = std::mem::take(&mut conversation.calls);
+        let answered = if calls.answers.is_empty() {
+            None
+        } else {
+            let (caller, user) = (self.authorized.caller(), self.user.as_deref());
+            let (conversations, key) = (&self.authorized.conversations, &conversation.key);
+            let named = conversations.find_named(caller, self.agent, user, key.clone());
+            calls.find_turn(self.authorized, named.await?).await?
+        };
+        if conversation.continues {
+            let answered = answered.ok_or(ApiError::new(ProblemCode::ActionNotFound))?;
+            return answered.follow(self.authorized).await;
+        }
+        if let Some(answered) = answered {
+            answered.give_before_message(self.authorized).await?;
+        }
+        let accepted = self.send(conversation, message, own_key).await?;
+        Ok((accepted, Seen::default()))
+    }
+
     /// Sends a message to a stored conversation.
     async fn send(
         self,
@@ -138,6 +187,7 @@ impl Submission<'_> {
         ChatCommand {
             message: Some(message.to_owned()),
             metadata: conversation.metadata.clone(),
+            client_tools: conversation.tools.clone(),
             ..ChatCommand::in_named_conversation(self.agent, key, user_id, request_id)
         }
     }

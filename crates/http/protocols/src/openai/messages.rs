@@ -1,8 +1,12 @@
 //! The messages of a request.
 
-use domain::{FaultCode, InputFault, Role, Sizes, fault::push_index};
+use application::turns::CallAnswer;
+use domain::{Action, FaultCode, InputFault, Role, Sizes, fault::push_index};
+use kit::actions::output_text;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::answers::ClientCalls;
 
 /// A message, as a client sends it. Its members have any type, because only the newest message is
 /// judged.
@@ -14,6 +18,8 @@ pub(super) struct ClientMessage {
     content: Value,
     #[serde(default)]
     tool_calls: Value,
+    #[serde(default)]
+    tool_call_id: Value,
 }
 
 /// The author of a client's message.
@@ -105,6 +111,11 @@ impl ClientMessage {
     }
 }
 
+/// Returns whether messages end with the result of a tool.
+pub(super) fn ends_with_result(messages: &[ClientMessage]) -> bool {
+    messages.last().is_some_and(|it| it.role() == "tool")
+}
+
 /// Returns the text of a part, if it is one.
 fn part_text(part: &Value) -> Option<&str> {
     part["text"].as_str().filter(|_| part["type"] == "text")
@@ -123,6 +134,45 @@ impl<'a> Reader<'a> {
         Self {
             max: sizes.message_characters as usize,
             faults,
+        }
+    }
+
+    /// Reads the tool calls, and the results after the newest ones.
+    pub(super) fn calls(&mut self, messages: &[ClientMessage]) -> ClientCalls {
+        let mut read = ClientCalls::default();
+        for (index, message) in messages.iter().enumerate() {
+            let calls = message.tool_calls.as_array().into_iter().flatten();
+            let ids: Vec<_> = calls.filter_map(|call| call["id"].as_str()).collect();
+            if !ids.is_empty() {
+                read.answers.clear();
+            }
+            read.calls.extend(ids.into_iter().map(str::to_owned));
+            let result = message.tool_call_id.as_str();
+            if let Some(call_id) = result.filter(|_| message.role() == "tool") {
+                read.ended.insert(call_id.to_owned());
+                read.answers.extend(self.result(index, call_id, message));
+            }
+        }
+        read
+    }
+
+    /// Reads the result of a tool.
+    fn result(
+        &mut self,
+        index: usize,
+        call_id: &str,
+        message: &ClientMessage,
+    ) -> Option<CallAnswer> {
+        let pointer = format!("/messages/{index}/content");
+        match output_text(&pointer, message.usable_text().into()) {
+            Ok(text) => Some(CallAnswer {
+                call_id: call_id.to_owned(),
+                action: Action::Output(text),
+            }),
+            Err(fault) => {
+                self.faults.push(fault);
+                None
+            }
         }
     }
 
@@ -156,9 +206,7 @@ impl<'a> Reader<'a> {
     /// Reports a role that has no place after the message to reply to.
     fn reject_role(&mut self, index: usize, message: &ClientMessage) {
         let detail = match message.role() {
-            "tool" | "function" => {
-                "results of the client's tools are not accepted: agents call their own tools"
-            }
+            "tool" | "function" => "results of the client's tools need 'metadata.conversation_key'",
             _ => "must be 'user', 'assistant', 'system' or 'developer'",
         };
         self.fault(Some(index), "/role", FaultCode::UnknownValue, detail);

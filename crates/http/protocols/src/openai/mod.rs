@@ -4,6 +4,7 @@
 //! (`completions`, `resend`), and answered as a whole or as a stream of chunks (`response`,
 //! `stream`).
 
+mod approvals;
 mod completions;
 mod error;
 mod messages;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    ConversationKey, FaultCode, InputFault, ProblemCode, Sizes,
+    ClientTool, ConversationKey, FaultCode, InputFault, ProblemCode, Sizes,
     config::Metadata,
     fault::{list::MAX_FAULTS, push_token},
 };
@@ -11,7 +11,11 @@ use kit::problem::ApiError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::messages::{ClientMessage, Reader, Texts};
+use super::messages::{ClientMessage, Reader, Texts, ends_with_result};
+use crate::{
+    answers::ClientCalls,
+    client_tools::{client_tool, separate},
+};
 
 /// The member of `metadata` that names the conversation.
 const CONVERSATION_KEY: &str = "conversation_key";
@@ -33,6 +37,8 @@ pub(super) struct CompletionBody {
     store: Option<bool>,
     #[serde(default)]
     n: Option<f64>,
+    #[serde(default)]
+    tools: Value,
     #[serde(default)]
     tool_choice: Option<Value>,
     #[serde(default)]
@@ -77,23 +83,44 @@ pub(super) struct StoredConversation {
     pub(super) key: ConversationKey,
     /// The other pairs of `metadata`, for the turn.
     pub(super) metadata: Metadata,
+    /// The tools that the client adds to the turn.
+    pub(super) tools: Vec<ClientTool>,
+    /// The calls that the client knows, with the results of its tools.
+    pub(super) calls: ClientCalls,
+    /// True if the results are not followed by a message.
+    pub(super) continues: bool,
 }
 
 impl CompletionBody {
     /// Checks the body, and reports all its faults at once.
     pub(super) fn read(self, sizes: &Sizes) -> Result<CompletionRequest, ApiError> {
         let mut faults = Vec::new();
-        self.reject_unsupported(&mut faults);
+        let is_stored = self.names_conversation();
+        self.reject_unsupported(is_stored, &mut faults);
+        let tools = if is_stored {
+            self.tools(&mut faults)
+        } else {
+            Vec::new()
+        };
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
             let detail = "required: the id or the name of an agent";
             faults.push(InputFault::new("/model", FaultCode::Required, detail));
         }
-        let stored = stored_conversation(self.metadata, self.store, &mut faults);
+        let mut stored = stored_conversation(self.metadata, self.store, &mut faults);
         let mut reader = Reader::new(sizes, &mut faults);
-        let texts = match stored {
+        let texts = match &mut stored {
             // The stored conversation is the history.
-            Some(_) => Texts::newest(&self.messages, &mut reader),
+            Some(stored) => {
+                stored.tools = tools;
+                stored.calls = reader.calls(&self.messages);
+                stored.continues = ends_with_result(&self.messages);
+                if stored.continues {
+                    Texts::default()
+                } else {
+                    Texts::newest(&self.messages, &mut reader)
+                }
+            }
             None => Texts::whole(&self.messages, &mut reader),
         };
         faults.truncate(MAX_FAULTS);
@@ -110,15 +137,51 @@ impl CompletionBody {
         })
     }
 
+    /// Returns whether the chat is stored.
+    fn names_conversation(&self) -> bool {
+        let key = self
+            .metadata
+            .as_ref()
+            .and_then(|it| it.get(CONVERSATION_KEY));
+        key.is_some_and(|key| !key.is_null())
+    }
+
+    /// Returns the tools of the client that the model may call.
+    fn tools(&self, faults: &mut Vec<InputFault>) -> Vec<ClientTool> {
+        let choice = self.tool_choice.as_ref();
+        if choice.is_some_and(|choice| choice == "none") {
+            return Vec::new();
+        }
+        let described = self.tools.as_array().into_iter().flatten();
+        let described = described.filter_map(|tool| {
+            let function = &tool["function"];
+            client_tool(
+                &function["name"],
+                &function["description"],
+                &function["parameters"],
+            )
+        });
+        let (usable, others) = separate(described.collect());
+        if let Some(other) = others.first() {
+            let detail = format!(
+                "'{}' is malformed, a duplicate, or beyond 16 tools of 32 KiB together",
+                other.name
+            );
+            faults.push(InputFault::new("/tools", FaultCode::NotCombinable, detail));
+        }
+        usable
+    }
+
     /// Reports what would change the meaning of the reply if it were ignored.
-    fn reject_unsupported(&self, faults: &mut Vec<InputFault>) {
-        // A model that may call the client's tools need not. Applications send them with each message.
+    fn reject_unsupported(&self, is_stored: bool, faults: &mut Vec<InputFault>) {
+        // Without a conversation, the client's tools cannot be called. A model that may call them need
+        // not: applications send them with each message.
         let requires_call = |choice: &Option<Value>| {
-            choice
-                .as_ref()
-                .is_some_and(|choice| choice.is_object() || choice.as_str() == Some("required"))
+            let requires =
+                |choice: &Value| choice.is_object() || choice.as_str() == Some("required");
+            !is_stored && choice.as_ref().is_some_and(requires)
         };
-        let own_tools = "must be 'auto' or 'none': agents call their own tools";
+        let own_tools = "must be 'auto' or 'none', except with 'metadata.conversation_key'";
         let format = self.response_format.as_ref();
         let modalities = self.modalities.as_deref().unwrap_or_default();
         for (pointer, is_unsupported, detail) in [
@@ -190,6 +253,9 @@ fn stored_conversation(
             return Some(StoredConversation {
                 key,
                 metadata: pairs,
+                tools: Vec::new(),
+                calls: ClientCalls::default(),
+                continues: false,
             });
         }
         Some(Err(error)) => faults.push(fault(FaultCode::BadFormat, error.to_string())),

@@ -1,7 +1,9 @@
 //! The objects of responses: completions and the chunks of streams.
 
-use domain::{ChatReply, FinishReason, TurnId, Usage};
+use domain::{ActionNeeded, ChatReply, FinishReason, ToolCall, TurnId, Usage};
 use serde::Serialize;
+
+use crate::answers::Seen;
 
 /// The members that a completion and its chunks have in common. They follow from the turn, so that a
 /// repeated request gets the same.
@@ -48,14 +50,59 @@ struct Choice {
 #[derive(Debug, Serialize)]
 struct AssistantMessage {
     role: &'static str,
-    content: String,
+    /// Null in place of an empty text before calls.
+    content: Option<String>,
     refusal: (),
     annotations: [(); 0],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CompletionCall>,
+}
+
+/// A call of a tool of the client.
+#[derive(Debug, Serialize)]
+pub(super) struct CompletionCall {
+    /// The position of the call in the message; of chunks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction,
+}
+
+#[derive(Debug, Serialize)]
+struct CalledFunction {
+    name: String,
+    arguments: String,
+}
+
+/// Returns those of a turn's calls that wait for the client.
+pub(super) fn calls_for_client(calls: &[ToolCall]) -> Vec<CompletionCall> {
+    let waiting = calls.iter();
+    let waiting = waiting.filter(|call| call.needs_of_user() == Some(ActionNeeded::Output));
+    waiting
+        .map(|call| CompletionCall {
+            index: None,
+            id: call.id.clone(),
+            kind: "function",
+            function: CalledFunction {
+                name: call.name.clone(),
+                arguments: call.arguments.to_string(),
+            },
+        })
+        .collect()
 }
 
 impl Completion {
-    /// Creates the object of a reply.
-    pub(super) fn new(head: Head, reply: ChatReply) -> Self {
+    /// Creates the object of a reply, without the part that the client has seen.
+    pub(super) fn new(head: Head, reply: &ChatReply, seen: &Seen) -> Self {
+        let rest = reply.message.get(seen.text()..).unwrap_or_default();
+        let content = match seen.text() {
+            0 => rest,
+            _ => rest.trim_start_matches('\n'),
+        };
+        let tool_calls = calls_for_client(&reply.tool_calls);
+        let has_content = !content.is_empty() || tool_calls.is_empty();
         Self {
             id: head.id,
             object: "chat.completion",
@@ -65,9 +112,10 @@ impl Completion {
                 index: 0,
                 message: AssistantMessage {
                     role: "assistant",
-                    content: reply.message,
+                    content: has_content.then(|| content.to_owned()),
                     refusal: (),
                     annotations: [],
+                    tool_calls,
                 },
                 logprobs: (),
                 finish_reason: finish_reason(reply.finish_reason),
@@ -106,6 +154,8 @@ struct Delta<'a> {
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CompletionCall>,
 }
 
 /// The chunks of one reply.
@@ -123,6 +173,7 @@ impl Chunks {
         let delta = Delta {
             role: Some("assistant"),
             content: Some(""),
+            ..Delta::default()
         };
         self.chunk(delta, None)
     }
@@ -131,6 +182,20 @@ impl Chunks {
     pub(super) fn text<'a>(&'a self, text: &'a str) -> Chunk<'a> {
         let delta = Delta {
             content: Some(text),
+            ..Delta::default()
+        };
+        self.chunk(delta, None)
+    }
+
+    /// Returns the chunk with the calls of tools of the client.
+    pub(super) fn calls(&self, calls: Vec<CompletionCall>) -> Chunk<'_> {
+        let numbered = calls.into_iter().enumerate();
+        let numbered = numbered.map(|(index, call)| CompletionCall {
+            index: Some(index),
+            ..call
+        });
+        let delta = Delta {
+            tool_calls: numbered.collect(),
             ..Delta::default()
         };
         self.chunk(delta, None)
@@ -189,7 +254,8 @@ impl From<Usage> for CompletionUsage {
 
 const fn finish_reason(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop | FinishReason::RequiresAction | FinishReason::Other(_) => "stop",
+        FinishReason::Stop | FinishReason::Other(_) => "stop",
+        FinishReason::RequiresAction => "tool_calls",
         // The reply of a cancelled turn is reported as an error; only its text is incomplete.
         FinishReason::Length | FinishReason::Cancelled | FinishReason::Dismissed => "length",
         FinishReason::ContentFilter => "content_filter",

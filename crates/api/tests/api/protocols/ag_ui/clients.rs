@@ -13,6 +13,12 @@ async fn http_agent_of_both_versions_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn users_answer_interrupts_and_pages_run_tools() {
+    let result = run_with_binary("ag_ui/actions.mjs", &[]).await;
+    assert_eq!(result, json!({"ok": true}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn http_agent_reports_a_shutdown_in_mid_reply() {
     assert_eq!(
         run_with_binary("ag_ui/http_agent.mjs", &["drain"]).await,

@@ -254,14 +254,15 @@ async fn the_same_message_in_another_run_is_answered_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_of_the_client_are_ignored_with_a_note() {
+async fn tools_that_cannot_be_added_are_ignored_with_a_note() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let mut body = input("t", "r", ("m1", "Hello"));
-    body["tools"] = json!([{"name": "confetti", "description": "", "parameters": {}}]);
+    body["tools"] =
+        json!([{"name": "con fetti", "description": "", "parameters": {}}, {"name": "cart"}]);
     let events = run(&api, &agent, &body).await;
     let expected = json!({
-        "type": "CUSTOM", "name": "tools_ignored", "value": {"tools": ["confetti"]},
+        "type": "CUSTOM", "name": "tools_ignored", "value": {"tools": ["con fetti"]},
     });
     assert_eq!(events[1].data, expected);
     assert_eq!(last(&events)["type"], "RUN_FINISHED");

@@ -21,6 +21,13 @@ async fn chats_of_version_7_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn users_approve_calls_and_pages_run_tools() {
+    for version in ["6", "7"] {
+        assert_passed(&run_with_binary("ai_sdk/actions.mjs", &[version]).await, 11);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn chats_over_websocket_work() {
     assert_passed(&run_with_binary("ai_sdk/sockets.mjs", &[]).await, 11);
 }

@@ -190,7 +190,7 @@ async fn a_reply_has_its_tools_where_they_happened_in_every_replay_and_in_messag
     assert_eq!(stored[1]["text"], "Let me see.");
     assert_eq!(
         (&stored[2]["type"], &stored[2]["state"]),
-        (&json!("dynamic-tool"), &json!("output-available"))
+        (&json!("tool-calculator"), &json!("output-available"))
     );
     assert_eq!(stored[2]["toolCallId"], parts[5]["toolCallId"]);
     assert_eq!(stored[3]["text"], "It is 408.");

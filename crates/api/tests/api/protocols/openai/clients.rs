@@ -178,6 +178,21 @@ async fn the_official_client_7_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_official_clients_run_their_own_tools() {
+    for (script, arguments) in [
+        ("openai/actions.mjs", &["6"][..]),
+        ("openai/newer_node.mjs", &["actions.mjs", "7"][..]),
+    ] {
+        let result = child_program::run_with_binary(script, arguments).await;
+        assert_eq!(
+            (&result["passed"], &result["of"]),
+            (&json!(6), &json!(6)),
+            "{result}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn half_a_reply_never_looks_whole() {
     for version in [Version::Six, Version::Seven] {
         let (counts, _) = run("cuts.mjs", version).await;

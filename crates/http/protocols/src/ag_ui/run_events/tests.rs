@@ -36,6 +36,7 @@ fn called(id: &str, at: usize) -> TurnEvent {
         at,
         name: "clock".to_owned(),
         arguments: Some(Map::new()),
+        needs: None,
     })
 }
 

@@ -1,0 +1,53 @@
+//! Tools that clients describe in their requests, and run themselves.
+
+use domain::{ClientTool, client_tool::check_client_tools};
+use serde_json::Value;
+
+/// The maximum number of tools that a client adds to a turn.
+const MAX_TOOLS: usize = 16;
+
+/// Returns a tool from the members of its description; `None` without a name.
+pub(crate) fn client_tool(
+    name: &Value,
+    description: &Value,
+    parameters: &Value,
+) -> Option<ClientTool> {
+    Some(ClientTool {
+        name: name.as_str()?.to_owned(),
+        description: description.as_str().unwrap_or_default().to_owned(),
+        parameters: parameters.as_object().cloned().unwrap_or_default(),
+    })
+}
+
+/// Separates the tools that can be added from the others, which are too many, too large or malformed.
+pub(crate) fn separate(tools: Vec<ClientTool>) -> (Vec<ClientTool>, Vec<ClientTool>) {
+    let (mut usable, mut others) = (Vec::new(), Vec::new());
+    for tool in tools {
+        usable.push(tool);
+        if usable.len() > MAX_TOOLS || !check_client_tools(&usable).is_empty() {
+            others.extend(usable.pop());
+        }
+    }
+    (usable, others)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str) -> ClientTool {
+        client_tool(&json!(name), &Value::Null, &json!({"type": "object"})).unwrap()
+    }
+
+    #[test]
+    fn tools_that_cannot_be_added_are_separated() {
+        let tools = ["a", "b c", "a", "d"].map(tool);
+        let (usable, others) = separate(tools.into());
+        assert_eq!(usable, ["a", "d"].map(tool));
+        assert_eq!(others, ["b c", "a"].map(tool));
+        let many: Vec<_> = (0..20).map(|number| tool(&format!("t{number}"))).collect();
+        assert_eq!(separate(many).0.len(), MAX_TOOLS);
+    }
+}
