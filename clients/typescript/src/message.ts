@@ -2,16 +2,20 @@ import type { ChatMessage } from "./chat.js";
 import type { ServiceError } from "./errors.js";
 import type { ChannelFrame } from "./feed.js";
 import type { components } from "./generated/schema.js";
+import type { WithUndefined } from "./rest.js";
 import type { TurnPart } from "./turn.js";
 
 type StoredMessage = components["schemas"]["Message"];
+type StoredCall = components["schemas"]["ToolCall"];
 
-/** A tool call of a reply. */
-export interface ToolCall {
+/** A tool call of a reply. While it waits for an answer, it has `needs`, `approver` if that is an approval, and `expiresAt`. */
+export interface ToolCall
+  extends WithUndefined<Pick<StoredCall, "needs" | "approver" | "expiresAt" | "decidedBy" | "decidedAt" | "visibility">> {
   id: string;
   name: string;
+  /** Null if they are not shown to users. */
   arguments: unknown;
-  /** `running` until it has returned. */
+  /** `waiting` for an answer, `running` until it has returned, then how it has ended. */
   status: string;
   result?: string | null | undefined;
   /** The position in the text, in bytes of UTF-8. */
@@ -24,8 +28,11 @@ export interface ConversationMessage {
   id: string;
   role: "user" | "agent";
   text: string;
-  /** `complete` only if the whole message is known. A user's message has the end of its turn. */
-  status: "sending" | "streaming" | "complete" | "failed" | "cancelled";
+  /**
+   * `complete` only if the whole message is known. A user's message has the end of its turn. A reply that waits for
+   * answers to tool calls has `requires_action`.
+   */
+  status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
   /** The client's own id of a user's message. */
   clientMessageId?: string | undefined;
@@ -35,26 +42,29 @@ export interface ConversationMessage {
 /** The state of a conversation. It is replaced, never changed. */
 export interface ConversationState {
   messages: readonly ConversationMessage[];
-  /** `sending` until the turn has started, then `streaming` to its end. */
-  status: "loading" | "ready" | "sending" | "streaming" | "failed";
+  /** `sending` until the turn has started, then `streaming` to its end, or until it waits for answers to tool calls: `requires_action`. */
+  status: "loading" | "ready" | "sending" | "streaming" | "requires_action" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
   error?: ServiceError | undefined;
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  const status = role === "agent" ? finishReason : turnStatus;
-  return status === "failed" || status === "cancelled" ? status : "complete";
+  const status = role === "agent" ? (turnStatus ?? finishReason) : turnStatus;
+  if (status === "failed" || status === "cancelled") return status;
+  return status === "requires_action" && role === "agent" ? status : "complete";
 };
+
+const toolCallsOf = (calls: StoredCall[] = []): ToolCall[] => calls.map((call, index) => ({ id: String(index), at: 0, ...call }));
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, clientMessageId, turnId, toolCalls = [] } = message;
+  const { id, role, content: text, clientMessageId, turnId, toolCalls } = message;
   return {
     id,
     role,
     text,
     status: statusOf(message),
-    toolCalls: toolCalls.map((call, index) => ({ id: String(index), at: 0, ...call })),
+    toolCalls: toolCallsOf(toolCalls),
     clientMessageId: clientMessageId ?? undefined,
     turnId: turnId ?? undefined,
   };
@@ -84,7 +94,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.started": {
       const { messageId, replyId } = part;
       const at = messages.findIndex((known) => known.id === messageId || (sent && known.clientMessageId === sent));
-      const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
+      const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId, role: "agent", text: "", toolCalls: [], turnId };
+      const reply = { ...begun, status: "streaming" } as const;
       // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
         id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
@@ -111,6 +122,14 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const returned = (call: ToolCall): ToolCall => (call.id === id ? { ...call, status, result } : call);
       return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: toolCalls.map(returned) }));
     }
+    case "turn.requires_action":
+      return change(messages, turnId, () => ({ status: "requires_action", toolCalls: toolCallsOf(part.toolCalls) }));
+    case "turn.resumed": {
+      const resumed = ({ needs, expiresAt, ...call }: ToolCall): ToolCall => (needs ? { ...call, status: "running" } : call);
+      return change(messages, turnId, ({ status, toolCalls }) =>
+        status === "requires_action" ? { status: "streaming", toolCalls: toolCalls.map(resumed) } : {},
+      );
+    }
     case "turn.completed":
       return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
@@ -135,7 +154,8 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
 /** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>
   messages.some(
-    ({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)),
+    ({ turnId, role, status }) =>
+      turnId === id && (role === "agent" ? !/streaming|requires/.test(status) : /failed|cancelled/.test(status)),
   );
 
 /** Returns the message of a turn if it has no reply. */
@@ -144,8 +164,9 @@ const unanswered = (messages: Messages, id: string | undefined): ConversationMes
   return reply || message?.status !== "complete" ? undefined : message;
 };
 
-/** Returns the messages with the start of the reply of a turn, unless it has one. */
-export const withReply = (messages: Messages, turnId: string): Messages => {
+/** Returns the messages with the reply of a turn that has started or goes on. */
+export const withReply = (known: Messages, turnId: string): Messages => {
+  const messages = applyPart(known, { type: "turn.resumed", turnId });
   const message = unanswered(messages, turnId);
   return message ? applyPart(messages, { type: "turn.started", turnId, messageId: message.id, replyId: turnId } as TurnPart) : messages;
 };

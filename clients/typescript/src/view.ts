@@ -81,7 +81,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     await view.read(signal);
-    if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
+    if (/started|resumed/.test(type)) shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active < 1) await view.settle(signal);
   };
 
@@ -138,8 +138,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       const turn = status === "failed" && turnId ? await rest.turns.get(turnId, undefined, { signal }) : undefined;
       if (turn?.error) return view.fail(new ProblemError(turn.error));
       shown.update(({ messages }) => {
-        const isGenerated = messages.some(({ status }) => status === "streaming");
-        return { messages, status: isGenerated ? "streaming" : "ready" };
+        const has = (wanted: string) => messages.some(({ status }) => status === wanted);
+        return { messages, status: has("streaming") ? "streaming" : has("requires_action") ? "requires_action" : "ready" };
       });
     },
   };

@@ -1,7 +1,8 @@
 // A server of language models that follows the user's message:
 // `words N P`: N words with pauses of P milliseconds; `hold`: half a reply, the rest after
 // `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
-// `tools N P`: text, a call, a call that fails, text of N words; `fail`: a refusal; `fail N`: a
+// `tools N P`: text, a call, a call that fails, text of N words; `call NAME…`: text, calls of these tools,
+// their results; `fail`: a refusal; `fail N`: a
 // broken connection after N words; `write N P` and a line break: what follows, N characters at a time;
 // anything else is echoed.
 import { createServer } from "node:http";
@@ -11,16 +12,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 const wordsBetween = (first, last) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => `word${first + index} `);
 
-const callOf = (index, expression) => ({
+const callOf = (index, { name = "calculator", expression = "17 * 24" }) => ({
   index,
   id: `call_${index + 1}`,
   type: "function",
-  function: { name: "calculator", arguments: JSON.stringify({ expression }) },
+  function: { name, arguments: JSON.stringify({ expression }) },
 });
 
 // What the model writes: the texts, the expressions that it has calculated afterwards, and the
 // pause in milliseconds between two texts.
-const planOf = (message, hasResults) => {
+const planOf = (message, results) => {
+  const hasResults = results.length > 0;
   const [line, ...lines] = message.split("\n");
   // Only what follows `write` has lines: a command before another message is none.
   const [command, count, pause] = (line.startsWith("write ") ? line : message).split(" ");
@@ -35,11 +37,16 @@ const planOf = (message, hasResults) => {
   if (command === "hold") return { texts: ["First half, ", "second half."], holds: true };
   if (message === "tool" || message === "bad tool") {
     if (hasResults) return { texts: ["That is it."] };
-    return { texts: ["Let me see. "], calls: [message === "tool" ? "17 * 24" : "17 *"] };
+    return { texts: ["Let me see. "], calls: [message === "tool" ? {} : { expression: "17 *" }] };
   }
   if (command === "tools") {
     if (hasResults) return { texts: ["It ", "is ", "408.", ...wordsBetween(4, Number(count))], ...rest };
-    return { texts: ["Let ", "me ", "see."], calls: ["17 * 24", "1 +"] };
+    return { texts: ["Let ", "me ", "see."], calls: [{}, { expression: "1 +" }] };
+  }
+  if (command === "call") {
+    if (hasResults) return { texts: ["It ", "returned ", `${results.join(", ")}.`] };
+    const names = message.split(" ").slice(1);
+    return { texts: ["Let me see. "], calls: names.map((name) => ({ name })) };
   }
   return { texts: [`You said: ${message}`] };
 };
@@ -71,7 +78,8 @@ export const startModel = async () => {
     const message = messages.findLast(({ role }) => role === "user").content;
     if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');
     response.writeHead(200, { "content-type": "text/event-stream" });
-    return write(response, planOf(message, messages.at(-1).role === "tool"));
+    const results = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1);
+    return write(response, planOf(message, results.map(({ content }) => content)));
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   return {
