@@ -1,7 +1,7 @@
 // Turns that wait for answers to tool calls.
 import { expect, test, vi } from "vitest";
 import { createClient } from "../src/index.js";
-import { newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
+import { newKey, type open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { memoryStorage } from "./memory-storage.js";
 
 useService();
@@ -20,7 +20,11 @@ const pages = async (config: object = CONFIG) => {
   const [key, kept] = [newKey(), memoryStorage()];
   return Object.assign(
     (storage = kept, fetch?: typeof globalThis.fetch) =>
-      createClient({ url: service.url, apiKey: service.admin, ...(fetch && { fetch }), retries: 0 }).conversation({ agentId, key, storage }),
+      createClient({ url: service.url, apiKey: service.admin, ...(fetch && { fetch }), retries: 0 }).conversation({
+        agentId,
+        key,
+        storage,
+      }),
     { agentId, key },
   );
 };
@@ -34,14 +38,22 @@ test("a call is approved, and the reply continues in place", async () => {
   expect(chat.getSnapshot()).toMatchObject({ status: "requires_action" });
   expect(statuses(chat.getSnapshot())).toEqual(["complete", "requires_action"]);
   const [call] = callsOf(chat);
-  expect(call).toMatchObject({ name: "calculator", status: "waiting", needs: "approval", approver: "user", arguments: { expression: "17 * 24" } });
+  expect(call).toMatchObject({
+    name: "calculator",
+    status: "waiting",
+    needs: "approval",
+    approver: "user",
+    arguments: { expression: "17 * 24" },
+  });
   expect(Date.parse(call!.expiresAt!)).toBeGreaterThan(Date.now());
   const seen: string[] = [];
   chat.subscribe(() => void seen.push(replyOf(chat)?.text ?? ""));
   await chat.approve(call!.id);
   expect(chat.getSnapshot().status).toBe("ready");
   expect(replyOf(chat)).toMatchObject({ status: "complete", text: expect.stringMatching(/^Let me see\. \s+It returned .*408/) });
-  expect(callsOf(chat)).toMatchObject([{ status: "ok", result: "408", decidedBy: expect.stringMatching(/^key:/), decidedAt: expect.any(String) }]);
+  expect(callsOf(chat)).toMatchObject([
+    { status: "ok", result: "408", decidedBy: expect.stringMatching(/^key:/), decidedAt: expect.any(String) },
+  ]);
   expect(callsOf(chat)[0]).not.toHaveProperty("needs");
   // The text only grows.
   for (const [index, text] of seen.entries()) expect(text.startsWith(seen[index - 1] ?? "")).toBe(true);
@@ -122,9 +134,11 @@ test("a call that waits when the page loads is answered, also by a tool that is 
 });
 
 test("names of JavaScript's own functions are no tools", async () => {
-  const chat = (await pages({
-    tools: [{ name: "toString", run: "client", description: "Nothing.", parameters: { type: "object" } }],
-  }))();
+  const chat = (
+    await pages({
+      tools: [{ name: "toString", run: "client", description: "Nothing.", parameters: { type: "object" } }],
+    })
+  )();
   chat.setTools({});
   await chat.send("call toString");
   expect(chat.getSnapshot().status).toBe("requires_action");
