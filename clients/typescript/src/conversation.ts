@@ -17,8 +17,11 @@ export type ConversationOptions = ConversationName & {
   storage?: KeyValueStorage | undefined;
 };
 
-/** What a message can have besides its text. `title` is that of the conversation, if the message creates it. */
-export type SendOptions = Pick<ChatMessage, "title" | "metadata">;
+/**
+ * What a message can have besides its text. `title` is that of the conversation, if the message creates it;
+ * `clientTools` are tools of the page for its turn, beside those of the agent.
+ */
+export type SendOptions = Pick<ChatMessage, "title" | "metadata" | "clientTools">;
 
 /**
  * The functions of the page that the agent can call, by the names of its tools with `run: "client"`. What a function

@@ -49,9 +49,12 @@ export interface ConversationState {
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  const status = role === "agent" ? (turnStatus ?? finishReason) : turnStatus;
-  if (status === "failed" || status === "cancelled") return status;
-  return status === "requires_action" && role === "agent" ? status : "complete";
+  const isReply = role === "agent";
+  // Of a turn that waits, or goes on after that. If it has failed since, no other reason replaces the one of the wait.
+  if (isReply && turnStatus) return turnStatus === "requires_action" ? turnStatus : "streaming";
+  if (isReply && finishReason === "requires_action") return "failed";
+  const status = isReply ? finishReason : turnStatus;
+  return status === "failed" || status === "cancelled" ? status : "complete";
 };
 
 const toolCallsOf = (calls: StoredCall[] = []): ToolCall[] => calls.map((call, index) => ({ id: String(index), at: 0, ...call }));

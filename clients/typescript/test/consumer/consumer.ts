@@ -132,6 +132,7 @@ export const nameOf = (frame: ServerFrame | Command): string => {
     case "subscribe":
     case "unsubscribe":
     case "chat":
+    case "act":
     case "cancel":
     case "typing":
     case "refresh":
