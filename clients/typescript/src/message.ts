@@ -59,15 +59,20 @@ const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): Conversati
 
 const toolCallsOf = (calls: StoredCall[] = []): ToolCall[] => calls.map((call, index) => ({ id: String(index), at: 0, ...call }));
 
+/** Returns a call whose turn goes on. */
+const resumed = ({ needs, expiresAt, ...call }: ToolCall): ToolCall => (needs ? { ...call, status: "running" } : call);
+
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, clientMessageId, turnId, toolCalls } = message;
+  const { id, role, content: text, clientMessageId, turnId } = message;
+  const status = statusOf(message);
+  const toolCalls = toolCallsOf(message.toolCalls);
   return {
     id,
     role,
     text,
-    status: statusOf(message),
-    toolCalls: toolCallsOf(toolCalls),
+    status,
+    toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
     clientMessageId: clientMessageId ?? undefined,
     turnId: turnId ?? undefined,
   };
@@ -118,7 +123,11 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "tool.called": {
       const { id, name, at } = part;
       const call = { id, name, at, arguments: part.arguments, status: "running" };
-      return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: [...toolCalls.filter((known) => known.id !== id), call] }));
+      return change(messages, turnId, ({ toolCalls }) => {
+        // After an answer to another call, the stream tells the turn from its beginning.
+        const isWaiting = toolCalls.some((known) => known.id === id && known.needs);
+        return isWaiting ? {} : { toolCalls: [...toolCalls.filter((known) => known.id !== id), call] };
+      });
     }
     case "tool.returned": {
       const { id, status, result = null } = part;
@@ -127,12 +136,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     }
     case "turn.requires_action":
       return change(messages, turnId, () => ({ status: "requires_action", toolCalls: toolCallsOf(part.toolCalls) }));
-    case "turn.resumed": {
-      const resumed = ({ needs, expiresAt, ...call }: ToolCall): ToolCall => (needs ? { ...call, status: "running" } : call);
-      return change(messages, turnId, ({ status, toolCalls }) =>
-        status === "requires_action" ? { status: "streaming", toolCalls: toolCalls.map(resumed) } : {},
-      );
-    }
+    case "turn.resumed":
+      return change(messages, turnId, ({ toolCalls }) => ({ status: "streaming", toolCalls: toolCalls.map(resumed) }));
     case "turn.completed":
       return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
@@ -167,9 +172,8 @@ const unanswered = (messages: Messages, id: string | undefined): ConversationMes
   return reply || message?.status !== "complete" ? undefined : message;
 };
 
-/** Returns the messages with the reply of a turn that has started or goes on. */
-export const withReply = (known: Messages, turnId: string): Messages => {
-  const messages = applyPart(known, { type: "turn.resumed", turnId });
+/** Returns the messages with the start of the reply of a turn, unless it has one. */
+export const withReply = (messages: Messages, turnId: string): Messages => {
   const message = unanswered(messages, turnId);
   return message ? applyPart(messages, { type: "turn.started", turnId, messageId: message.id, replyId: turnId } as TurnPart) : messages;
 };

@@ -81,7 +81,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     await view.read(signal);
-    if (/started|resumed/.test(type)) shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
+    if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active < 1) await view.settle(signal);
   };
 

@@ -76,7 +76,12 @@ test("calls of one round are answered one after the other", async () => {
   const chat = (await pages())();
   await chat.send("call calculator calculator");
   const [one, two] = callsOf(chat);
+  const seen = new Set<string | undefined>();
+  const unsubscribe = chat.subscribe(() => void seen.add(callsOf(chat)[1]?.needs));
   await chat.deny(one!.id);
+  unsubscribe();
+  // The other call waits all the time.
+  expect([...seen]).toEqual(["approval"]);
   expect(chat.getSnapshot().status).toBe("requires_action");
   expect(callsOf(chat)).toMatchObject([{ status: "denied" }, { status: "waiting", needs: "approval" }]);
   expect(replyOf(chat)?.text).toBe("Let me see. ");
@@ -188,6 +193,18 @@ test("a page that follows shows each answer of another, and the text as it grows
   await until(other, ({ status }) => status === "ready");
   expect(other.getSnapshot().messages).toEqual(chat.getSnapshot().messages);
   for (const { close } of [chat, other]) close();
+});
+
+test("a reply that waits keeps waiting while its own events arrive", async () => {
+  const page = await pages();
+  const chat = page();
+  await chat.load();
+  await chat.send("call calculator");
+  const seen = new Set<string>();
+  chat.subscribe(() => void seen.add(`${chat.getSnapshot().status} ${callsOf(chat)[0]?.status}`));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect([...seen].filter((shown) => shown !== "requires_action waiting")).toEqual([]);
+  chat.close();
 });
 
 test("a new message dismisses the calls that wait", async () => {
