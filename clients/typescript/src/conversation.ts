@@ -1,5 +1,5 @@
 import { type ChatMessage, streamChat } from "./chat.js";
-import { lost, ProblemError } from "./errors.js";
+import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import { applyPart, type ConversationState, changeSent, type Messages, type ToolCall, withSending } from "./message.js";
@@ -243,14 +243,18 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         update((state) => ({ ...state, status: "sending" }));
         const path = `/api/turns/${segment(turnId)}/actions`;
         const headers = { Accept: "text/event-stream" };
-        // The same answer again changes nothing, so the request can be repeated.
-        const request = { method: "POST", path, headers, body: { actions: [action] }, idempotencyKey: action.callId, signal };
-        try {
-          await apply(streamTurn(transport, request, true), undefined, signal);
-        } catch (error) {
+        const post = (sent: Answer): Promise<void> => {
+          // The same answer again changes nothing, so the request can be repeated.
+          const request = { method: "POST", path, headers, body: { actions: [sent] }, idempotencyKey: sent.callId, signal };
+          return apply(streamTurn(transport, request, true), undefined, signal);
+        };
+        await post(action).catch((error: unknown) => {
+          const { code, status, message } = error as Partial<ProblemError>;
+          // Such as one that is too large.
+          if ("output" in action && (status === 413 || status === 422)) return post({ callId: action.callId, error: message });
           // Somebody else has answered, or it is too late.
-          if (!/^action_/.test(lost(error).code)) throw error;
-        }
+          if (!code?.startsWith("action_")) throw error;
+        });
         await catchUp(signal);
       }
     });

@@ -111,6 +111,8 @@ test.each([
   ["nothing", undefined, { status: "ok", result: "null" }],
   ["a function", () => {}, { status: "ok", result: "null" }],
   ["a number that JSON lacks", 1n, { status: "failed", result: expect.stringContaining("BigInt") }],
+  ["too much", "x".repeat(70_000), { status: "failed", result: expect.stringContaining("output") }],
+  ["far too much", "x".repeat(3_000_000), { status: "failed", result: expect.any(String) }],
 ])("a tool that returns %s is answered", async (_name, value, expected) => {
   const chat = (await pages())();
   chat.setTools({ open_cart: () => value });
