@@ -187,13 +187,14 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
 
 /**
  * Returns the stored messages, with those that are still being sent or generated, or were rejected.
- * A reply can have ended while the messages were read, so it is kept until it is stored.
+ * A reply can have ended while the messages were read, so it is kept until it is stored. The turn `own`, whose stream is
+ * read, can have started meanwhile.
  */
-export const merge = (stored: Messages, known: Messages): Messages =>
+export const merge = (stored: Messages, known: Messages, own?: string): Messages =>
   known.reduce((merged, message) => {
     const { role, status, clientMessageId, turnId } = message;
-    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId))
-      return merged.concat(message);
+    const isNew = status === "sending" || (turnId ? turnId === own && role === "user" : status === "failed");
+    if (isNew && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
     const answered = role === "agent" && unanswered(merged, turnId);
     return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
   }, stored);

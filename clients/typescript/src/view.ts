@@ -107,7 +107,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       const found = await transport.send({ ...named, signal }, receive).catch(clear);
       const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }).catch(clear));
       const stored = (page?.data ?? []).map(messageOf).reverse();
-      shown.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
+      shown.update((state) => ({ ...state, messages: merge(stored, state.messages, view.turnId) }));
       return found;
     },
 
