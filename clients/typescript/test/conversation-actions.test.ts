@@ -140,6 +140,14 @@ test("a call that waits when the page loads is answered, also by a tool that is 
   }
 });
 
+test("a message brings tools of the page for its turn", async () => {
+  const chat = (await pages())();
+  chat.setTools({ open_door: () => "ajar" });
+  await chat.send("call open_door", { clientTools: [{ name: "open_door", description: "Opens it.", parameters: {} }] });
+  await until(chat, ({ status }) => status === "ready");
+  expect(callsOf(chat)).toMatchObject([{ name: "open_door", status: "ok", result: "ajar" }]);
+});
+
 test("names of JavaScript's own functions are no tools", async () => {
   const chat = (
     await pages({
