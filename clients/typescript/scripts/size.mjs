@@ -40,12 +40,13 @@ const check = (name, bytes, limit) => {
   if (bytes > limit) process.exitCode = 1;
 };
 
-check("core", (await sizeOf(core)).atOnce, 8 * KIB);
-const hooks = { useChat: [`{ useChat }`, 11.5 * KIB, 8.2 * KIB], "all hooks": ["*", 13 * KIB] };
+check("core", (await sizeOf(core)).atOnce, 8.5 * KIB);
+const hooks = { useChat: [`{ useChat }`, 12.5 * KIB, 8.75 * KIB], "all hooks": ["*", 14 * KIB] };
 for (const [name, [exported, limit, limitAtOnce]] of Object.entries(hooks)) {
   const { atOnce, onDemand } = await sizeOf(`${core}; export ${exported} from "./src/react.ts"`);
   if (limitAtOnce) check(`core and ${name}, loaded at once`, atOnce, Math.floor(limitAtOnce));
   check(`core and ${name}, with the shared connection`, atOnce + onDemand, limit);
 }
 const adapters = { ai: "ai/index", "assistant-ui": "assistant-ui/index", tanstack: "tanstack" };
-for (const [name, file] of Object.entries(adapters)) check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, 4 * KIB);
+for (const [name, file] of Object.entries(adapters))
+  check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, Math.floor(4.1 * KIB));

@@ -1,13 +1,14 @@
 import { type ChatMessage, streamChat } from "./chat.js";
 import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
-import { applyPart, type ConversationState, changeSent, type Messages, withSending } from "./message.js";
+import type { components } from "./generated/schema.js";
+import { applyPart, type ConversationState, changeSent, type Messages, type ToolCall, withSending } from "./message.js";
 import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
-import type { Transport } from "./transport.js";
-import { followTurn, type TurnPart } from "./turn.js";
+import { segment, type Transport } from "./transport.js";
+import { followTurn, streamTurn, type TurnPart } from "./turn.js";
 import { type ConversationName, createView, type NameParts } from "./view.js";
 
 /** Names a conversation. */
@@ -16,8 +17,21 @@ export type ConversationOptions = ConversationName & {
   storage?: KeyValueStorage | undefined;
 };
 
-/** What a message can have besides its text. `title` is that of the conversation, if the message creates it. */
-export type SendOptions = Pick<ChatMessage, "title" | "metadata">;
+/**
+ * What a message can have besides its text. `title` is that of the conversation, if the message creates it;
+ * `clientTools` are tools of the page for its turn, beside those of the agent.
+ */
+export type SendOptions = Pick<ChatMessage, "title" | "metadata" | "clientTools">;
+
+/**
+ * The functions of the page that the agent can call, by the names of its tools with `run: "client"`. What a function
+ * returns is the output of the call, and what it throws is its error.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the schema of the tool describes the arguments.
+export type PageTools = Record<string, (args: any) => unknown>;
+
+/** The answer to a tool call. */
+type Answer = components["schemas"]["ActionItem"];
 
 /** A conversation with its live state, for user interfaces of any framework. */
 export interface Conversation extends LiveState<ConversationState> {
@@ -35,6 +49,12 @@ export interface Conversation extends LiveState<ConversationState> {
   regenerate(this: void, id?: string): Promise<void>;
   /** Cancels the turn in progress, or the one that is being started. */
   stop(this: void): Promise<void>;
+  /** Approves a tool call that waits for it; resolves at the end of the turn, or once it waits again. */
+  approve(this: void, callId: string): Promise<void>;
+  /** Denies a tool call. The agent reads the reason. */
+  deny(this: void, callId: string, reason?: string): Promise<void>;
+  /** Answers the calls of these tools from now on, also those that wait already. Of several tabs, one answers. */
+  setTools(this: void, tools: PageTools): void;
   /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
   close(this: void): void;
 }
@@ -66,6 +86,10 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   let last: Promise<void> = Promise.resolve();
   /** The messages that the service has rejected, by their ids. */
   const rejected = new Map<ChatMessage["clientMessageId"], ChatMessage>();
+  let tools: PageTools = {};
+  /** The calls of tools of the page that were noticed since the conversation was loaded, and the outcomes of all. */
+  const noticed = new Set<string>();
+  const outcomes = new Map<string, Promise<Answer>>();
   /** True if the turn is to be cancelled as soon as it is known. */
   let isStopped = false;
   /** The conversation, for a message, and for the place where it is kept. */
@@ -113,10 +137,12 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         view.turnId = part.turnId;
         resolveTurn();
         if (loading && part.conversationId) view.follow(part.conversationId, signal);
-        // The message of a queued turn is stored when the turn starts.
-        const isShown =
-          message !== undefined || part.type !== "turn.started" || getSnapshot().messages.some(({ id }) => id === part.messageId);
-        if (!isShown) await view.read(signal);
+        // The message of a queued turn is stored when the turn starts, which dismisses what waits for answers.
+        const isStale =
+          part.type === "turn.started" &&
+          (getSnapshot().messages.some(({ status, turnId }) => status === "requires_action" && turnId !== part.turnId) ||
+            !(message || getSnapshot().messages.some(({ id }) => id === part.messageId)));
+        if (isStale) await view.read(signal);
         update(({ messages }) => ({
           status: part.type === "turn.queued" ? "sending" : "streaming",
           messages: applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
@@ -162,7 +188,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
     const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
     update(({ status, messages }) => ({
-      status: /ready|failed/.test(status) ? "sending" : status,
+      status: /ing$/.test(status) ? status : "sending",
       messages: withNew(messages, message),
     }));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
@@ -170,9 +196,23 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     await enqueue(flush);
   };
 
+  /** Follows the turns in progress to their end. One that waits for answers is shown as it was read. */
+  const followOpen = async (found: Awaited<ReturnType<typeof view.read>>, signal: AbortSignal): Promise<void> => {
+    while (found?.openTurns?.length && found.openTurns.every(({ status }) => status !== "requires_action")) {
+      await apply(followTurn(transport, found.id, signal), undefined, signal);
+      found = await view.read(signal);
+    }
+  };
+
+  /** Shows what has happened meanwhile. */
+  const catchUp = async (signal: AbortSignal): Promise<void> => {
+    await followOpen(await view.read(signal), signal);
+    await view.settle(signal);
+  };
+
   const resume = async (signal: AbortSignal): Promise<void> => {
     const { error } = getSnapshot();
-    let found = await view.read(signal);
+    const found = await view.read(signal);
     view.follow(found?.id, signal);
     const newest = getSnapshot().messages.at(-1)?.id;
     for (const unsent of outbox.read()) {
@@ -181,10 +221,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       else change((messages) => withNew(messages, unsent.message));
     }
     await flush(signal);
-    while (found?.openTurns?.length) {
-      await apply(followTurn(transport, found.id, signal), undefined, signal);
-      found = await view.read(signal);
-    }
+    await followOpen(found, signal);
     // Unless a turn has failed meanwhile.
     if (getSnapshot().error === error) await view.settle(signal);
   };
@@ -192,8 +229,81 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const load = (): Promise<void> => {
     if (closing.signal.aborted) closing = new AbortController();
     if (getSnapshot().status === "failed") loading = undefined;
+    if (!loading) noticed.clear();
     loading ??= enqueue(resume);
     return loading;
+  };
+
+  /** Answers a tool call, and shows how its turn goes on. */
+  const answer = (action: Answer): Promise<void> =>
+    enqueue(async (signal) => {
+      const isMeant = ({ id, needs }: ToolCall) => needs && id === action.callId;
+      const { turnId } = getSnapshot().messages.find(({ toolCalls }) => toolCalls.some(isMeant)) ?? {};
+      if (turnId) {
+        update((state) => ({ ...state, status: "sending" }));
+        const path = `/api/turns/${segment(turnId)}/actions`;
+        const headers = { Accept: "text/event-stream" };
+        const post = (sent: Answer): Promise<void> => {
+          // The same answer again changes nothing, so the request can be repeated.
+          const request = { method: "POST", path, headers, body: { actions: [sent] }, idempotencyKey: sent.callId, signal };
+          return apply(streamTurn(transport, request, true), undefined, signal);
+        };
+        await post(action).catch((error: unknown) => {
+          const { code, status, message } = error as Partial<ProblemError>;
+          // Such as one that is too large.
+          if ("output" in action && (status === 413 || status === 422)) return post({ callId: action.callId, error: message });
+          // Somebody else has answered, or it is too late.
+          if (!code?.startsWith("action_")) throw error;
+        });
+        await catchUp(signal);
+      }
+    });
+
+  const outcomeOf = async ({ id: callId, name, arguments: given }: ToolCall): Promise<Answer> => {
+    try {
+      // What is no JSON is an error of the function.
+      return { callId, output: JSON.parse(JSON.stringify(await tools[name]?.(given)) ?? "null") };
+    } catch (error) {
+      return { callId, error: String((error as Error | undefined)?.message ?? error) };
+    }
+  };
+
+  /** Calls a tool of the page, unless another tab has answered, and sends the outcome. */
+  const callTool = async (turnId: string, call: ToolCall): Promise<void> => {
+    const { signal } = closing;
+    const run = async (): Promise<void> => {
+      let isWaiting = false;
+      await enqueue(async (signal) => {
+        const { toolCalls } = await rest.turns.get(turnId, undefined, { signal });
+        isWaiting = toolCalls.some(({ id, needs }) => needs && id === call.id);
+        if (!isWaiting) await catchUp(signal);
+      });
+      if (!isWaiting) return;
+      const outcome = outcomes.get(call.id) ?? outcomeOf(call);
+      outcomes.set(call.id, outcome);
+      await answer(await outcome);
+    };
+    const { locks } = globalThis.navigator ?? {};
+    // A page that may not use locks is on its own.
+    await (locks ? locks.request(`agent-service:${call.id}`, { signal }, run).catch(() => (signal.aborted ? undefined : run())) : run());
+  };
+
+  const callTools = (): void => {
+    for (const { status, turnId, toolCalls } of getSnapshot().messages) {
+      for (const call of toolCalls) {
+        if (status !== "requires_action" || !turnId || call.needs !== "output" || !Object.hasOwn(tools, call.name)) continue;
+        if (noticed.has(call.id)) continue;
+        noticed.add(call.id);
+        void callTool(turnId, call);
+      }
+    }
+  };
+  subscribe(callTools);
+
+  /** Decides about a tool call. */
+  const decide = (action: Answer): Promise<void> => {
+    if (closing.signal.aborted) void load();
+    return answer(action);
   };
 
   const edit = (id: string, text: string): Promise<void> => start({ message: text, supersedes: id });
@@ -224,9 +334,17 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       return sent && edit(sent.id, sent.text);
     },
     async stop() {
-      const turnId = view.turnId ?? getSnapshot().messages.find(({ status }) => status === "streaming")?.turnId;
+      const turnId = view.turnId ?? getSnapshot().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
       if (turnId) await cancel(turnId);
       else isStopped = view.active > 0;
+      // No stream shows the end of a turn that waits for answers.
+      if (turnId && getSnapshot().status === "requires_action") await enqueue(catchUp);
+    },
+    approve: (callId) => decide({ callId, decision: "approve" }),
+    deny: (callId, reason) => decide({ callId, decision: "deny", ...(reason && { reason }) }),
+    setTools(given) {
+      tools = given;
+      callTools();
     },
     close() {
       closing.abort();

@@ -9,7 +9,7 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
-import { type Conversation, type ConversationOptions, createConversation, type SendOptions } from "./conversation.js";
+import { type Conversation, type ConversationOptions, createConversation, type PageTools, type SendOptions } from "./conversation.js";
 import type { EventsOptions, LogEvent } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
@@ -29,6 +29,7 @@ export type {
   ConversationOptions,
   EventsOptions,
   LogEvent,
+  PageTools,
   RequestOptions,
   Rest,
   SendOptions,

@@ -2,16 +2,20 @@ import type { ChatMessage } from "./chat.js";
 import type { ServiceError } from "./errors.js";
 import type { ChannelFrame } from "./feed.js";
 import type { components } from "./generated/schema.js";
+import type { WithUndefined } from "./rest.js";
 import type { TurnPart } from "./turn.js";
 
 type StoredMessage = components["schemas"]["Message"];
+type StoredCall = components["schemas"]["ToolCall"];
 
-/** A tool call of a reply. */
-export interface ToolCall {
+/** A tool call of a reply. While it waits for an answer, it has `needs`, `approver` if that is an approval, and `expiresAt`. */
+export interface ToolCall
+  extends WithUndefined<Pick<StoredCall, "needs" | "approver" | "expiresAt" | "decidedBy" | "decidedAt" | "visibility">> {
   id: string;
   name: string;
+  /** Null if they are not shown to users. */
   arguments: unknown;
-  /** `running` until it has returned. */
+  /** `waiting` for an answer, `running` until it has returned, then how it has ended. */
   status: string;
   result?: string | null | undefined;
   /** The position in the text, in bytes of UTF-8. */
@@ -24,8 +28,11 @@ export interface ConversationMessage {
   id: string;
   role: "user" | "agent";
   text: string;
-  /** `complete` only if the whole message is known. A user's message has the end of its turn. */
-  status: "sending" | "streaming" | "complete" | "failed" | "cancelled";
+  /**
+   * `complete` only if the whole message is known. A user's message has the end of its turn. A reply that waits for
+   * answers to tool calls has `requires_action`.
+   */
+  status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
   /** The client's own id of a user's message. */
   clientMessageId?: string | undefined;
@@ -35,26 +42,37 @@ export interface ConversationMessage {
 /** The state of a conversation. It is replaced, never changed. */
 export interface ConversationState {
   messages: readonly ConversationMessage[];
-  /** `sending` until the turn has started, then `streaming` to its end. */
-  status: "loading" | "ready" | "sending" | "streaming" | "failed";
+  /** `sending` until the turn has started, then `streaming` to its end, or until it waits for answers to tool calls: `requires_action`. */
+  status: "loading" | "ready" | "sending" | "streaming" | "requires_action" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
   error?: ServiceError | undefined;
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  const status = role === "agent" ? finishReason : turnStatus;
+  const isReply = role === "agent";
+  // Of a turn that waits, or goes on after that. If it has failed since, no other reason replaces the one of the wait.
+  if (isReply && turnStatus) return turnStatus === "requires_action" ? turnStatus : "streaming";
+  if (isReply && finishReason === "requires_action") return "failed";
+  const status = isReply ? finishReason : turnStatus;
   return status === "failed" || status === "cancelled" ? status : "complete";
 };
 
+const toolCallsOf = (calls: StoredCall[] = []): ToolCall[] => calls.map((call, index) => ({ id: String(index), at: 0, ...call }));
+
+/** Returns a call whose turn goes on. */
+const resumed = ({ needs, expiresAt, ...call }: ToolCall): ToolCall => (needs ? { ...call, status: "running" } : call);
+
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, clientMessageId, turnId, toolCalls = [] } = message;
+  const { id, role, content: text, clientMessageId, turnId } = message;
+  const status = statusOf(message);
+  const toolCalls = toolCallsOf(message.toolCalls);
   return {
     id,
     role,
     text,
-    status: statusOf(message),
-    toolCalls: toolCalls.map((call, index) => ({ id: String(index), at: 0, ...call })),
+    status,
+    toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
     clientMessageId: clientMessageId ?? undefined,
     turnId: turnId ?? undefined,
   };
@@ -84,7 +102,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.started": {
       const { messageId, replyId } = part;
       const at = messages.findIndex((known) => known.id === messageId || (sent && known.clientMessageId === sent));
-      const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
+      const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId, role: "agent", text: "", toolCalls: [], turnId };
+      const reply = { ...begun, status: "streaming" } as const;
       // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
         id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
@@ -104,13 +123,21 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "tool.called": {
       const { id, name, at } = part;
       const call = { id, name, at, arguments: part.arguments, status: "running" };
-      return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: [...toolCalls.filter((known) => known.id !== id), call] }));
+      return change(messages, turnId, ({ toolCalls }) => {
+        // After an answer to another call, the stream tells the turn from its beginning.
+        const isWaiting = toolCalls.some((known) => known.id === id && known.needs);
+        return isWaiting ? {} : { toolCalls: [...toolCalls.filter((known) => known.id !== id), call] };
+      });
     }
     case "tool.returned": {
       const { id, status, result = null } = part;
       const returned = (call: ToolCall): ToolCall => (call.id === id ? { ...call, status, result } : call);
       return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: toolCalls.map(returned) }));
     }
+    case "turn.requires_action":
+      return change(messages, turnId, () => ({ status: "requires_action", toolCalls: toolCallsOf(part.toolCalls) }));
+    case "turn.resumed":
+      return change(messages, turnId, ({ toolCalls }) => ({ status: "streaming", toolCalls: toolCalls.map(resumed) }));
     case "turn.completed":
       return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
@@ -135,7 +162,8 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
 /** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>
   messages.some(
-    ({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)),
+    ({ turnId, role, status }) =>
+      turnId === id && (role === "agent" ? !/streaming|requires/.test(status) : /failed|cancelled/.test(status)),
   );
 
 /** Returns the message of a turn if it has no reply. */
@@ -159,13 +187,14 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
 
 /**
  * Returns the stored messages, with those that are still being sent or generated, or were rejected.
- * A reply can have ended while the messages were read, so it is kept until it is stored.
+ * A reply can have ended while the messages were read, so it is kept until it is stored. The turn `own`, whose stream is
+ * read, can have started meanwhile.
  */
-export const merge = (stored: Messages, known: Messages): Messages =>
+export const merge = (stored: Messages, known: Messages, own?: string): Messages =>
   known.reduce((merged, message) => {
     const { role, status, clientMessageId, turnId } = message;
-    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId))
-      return merged.concat(message);
+    const isNew = status === "sending" || (turnId ? turnId === own && role === "user" : status === "failed");
+    if (isNew && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
     const answered = role === "agent" && unanswered(merged, turnId);
     return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
   }, stored);

@@ -2,7 +2,7 @@
 
 /** Hooks for React 18 and later. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import type { Conversation } from "./conversation.js";
+import type { Conversation, PageTools } from "./conversation.js";
 import type { LogEvent } from "./events.js";
 import type { Client } from "./index.js";
 import type { ConversationState } from "./message.js";
@@ -15,7 +15,7 @@ import type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
-export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit">;
+export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit" | "approve" | "deny">;
 
 /** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
 const useLive = <State>(live: LiveState<State>): State => {
@@ -30,16 +30,18 @@ const useLive = <State>(live: LiveState<State>): State => {
 
 /**
  * Loads a conversation and returns its state. Create the conversation outside of the component, or
- * with `useMemo`.
+ * with `useMemo`. `tools` are the functions that the agent can call on this page.
  */
-export const useChat = (chat: Conversation): Chat => {
+export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | undefined } = {}): Chat => {
   const state = useLive(chat);
+  // Components create the functions each time.
+  useEffect(() => tools && chat.setTools(tools), [chat, tools]);
   useEffect(() => {
     void chat.load();
     return chat.close;
   }, [chat]);
-  const { send, stop, regenerate, edit } = chat;
-  return { ...state, send, stop, regenerate, edit };
+  const { send, stop, regenerate, edit, approve, deny } = chat;
+  return { ...state, send, stop, regenerate, edit, approve, deny };
 };
 
 /** Returns the conversations of the user, those with the newest messages first, and follows their changes. */

@@ -3,7 +3,10 @@ import type { components } from "./generated/schema.js";
 import { readEvents } from "./sse.js";
 import type { Transport, TransportRequest } from "./transport.js";
 
-/** A part of a turn. The last one is `turn.completed`, `turn.failed` or `turn.cancelled`. */
+/**
+ * A part of a turn. The last one is `turn.completed`, `turn.failed` or `turn.cancelled`, or `turn.requires_action`
+ * while the turn waits for answers to tool calls.
+ */
 export type TurnPart = components["schemas"]["ChatEvent"];
 
 /** Returns true for the end of a turn. */
@@ -13,7 +16,7 @@ export const isLast = ({ type }: { type: string }): boolean => /^turn\.(complete
 const receivedParts = () => {
   let turn = "";
   let attempt = 1;
-  let bytes = 0;
+  let bytes: number | undefined = 0;
   const names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
     const { turnId, id, attempt: next = turnId === turn ? attempt : 1 } = part as { turnId?: string; id?: string; attempt?: number };
@@ -29,10 +32,12 @@ const receivedParts = () => {
       const name = `${part.type} ${turnId} ${attempt} ${id}`;
       if (names.has(name)) return undefined;
       names.add(name);
+      // The stream of an answer continues the reply from a position that its next part tells.
+      if (part.type === "turn.resumed") bytes = undefined;
       return part;
     }
     // Positions are in bytes of UTF-8.
-    const known = bytes - part.from;
+    const known = (bytes ??= part.from) - part.from;
     // A piece is missing.
     if (known < 0) throw lost();
     if (part.to <= bytes) return undefined;
@@ -64,7 +69,7 @@ export async function* streamTurn(transport: Transport, request: TransportReques
         // The last part has a position.
         transport.reached((part as { seq?: number }).seq);
         yield part;
-        if (isLast(part)) return;
+        if (isLast(part) || part.type === "turn.requires_action") return;
       }
     } catch (error) {
       request.signal?.throwIfAborted();

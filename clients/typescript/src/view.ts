@@ -107,7 +107,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       const found = await transport.send({ ...named, signal }, receive).catch(clear);
       const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }).catch(clear));
       const stored = (page?.data ?? []).map(messageOf).reverse();
-      shown.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
+      shown.update((state) => ({ ...state, messages: merge(stored, state.messages, view.turnId) }));
       return found;
     },
 
@@ -138,8 +138,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       const turn = status === "failed" && turnId ? await rest.turns.get(turnId, undefined, { signal }) : undefined;
       if (turn?.error) return view.fail(new ProblemError(turn.error));
       shown.update(({ messages }) => {
-        const isGenerated = messages.some(({ status }) => status === "streaming");
-        return { messages, status: isGenerated ? "streaming" : "ready" };
+        const has = (wanted: string) => messages.some(({ status }) => status === wanted);
+        return { messages, status: has("streaming") ? "streaming" : has("requires_action") ? "requires_action" : "ready" };
       });
     },
   };

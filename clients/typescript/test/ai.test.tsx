@@ -212,6 +212,23 @@ test("a failed turn and a rejected message are errors with a text, and never a w
   await expect.poll(() => rejected.error).toMatch(/\(validation_failed, request/);
 });
 
+test("a reply that waits for approval ends, also over cuts and a reload, and the next message continues", async () => {
+  const agent = agentId;
+  agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }] });
+  service.relay.cutAfter(4);
+  const chat = await open();
+  chat.send("call calculator");
+  await chat.until("call calculator", "Let me see. ");
+  service.relay.cutAfter(Infinity);
+  const reloaded = await open(chat.id);
+  await reloaded.until("call calculator", "Let me see. ");
+  expect([chat.error, reloaded.error]).toEqual([undefined, undefined]);
+  reloaded.send("Hello");
+  await reloaded.until("call calculator", "Let me see. ", "Hello", "You said: Hello");
+  expect(await reloaded.turns()).toEqual(["completed", "completed"]);
+  agentId = agent;
+});
+
 test("a reply goes on after a crash of the service", async () => {
   const crashed = await open();
   crashed.send("words 40 10");

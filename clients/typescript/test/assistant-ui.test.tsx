@@ -8,6 +8,7 @@ import {
   ThreadListItemPrimitive,
   ThreadListPrimitive,
   ThreadPrimitive,
+  type ToolCallMessagePartProps,
   useRemoteThreadListRuntime,
 } from "@assistant-ui/react";
 import { useChatRuntime } from "@assistant-ui/react-ai-sdk";
@@ -39,7 +40,17 @@ afterAll(() => service.stop());
 const open = (): Client => createClient({ url: service.url, apiKey: service.admin });
 
 const Text = ({ text }: { text: string }) => <>{text}</>;
-const Tool = ({ toolName, result }: { toolName: string; result?: unknown }) => <>{`[${toolName}: ${String(result)}]`}</>;
+const Tool = ({ toolName, result, approval, respondToApproval }: ToolCallMessagePartProps) => (
+  <>
+    {`[${toolName}: ${String(result)}]`}
+    {approval && (
+      <>
+        <button onClick={() => void respondToApproval({ approved: true })}>Approve</button>
+        <button onClick={() => void respondToApproval({ approved: false, reason: "too dear" })}>Deny</button>
+      </>
+    )}
+  </>
+);
 const parts = { Text, tools: { Fallback: Tool } };
 const UserMessage = () => (
   <MessagePrimitive.Root>
@@ -93,7 +104,8 @@ const Page = ({ use }: { use: () => AssistantRuntime }) => {
 /** Opens a page; with `threadId`, one that shows this thread. */
 const show = (threadId?: string) => {
   const client = open();
-  const use = () => useAgentRuntime(client, { agentId, threadId, userId: undefined, onThreadIdChange: undefined });
+  const tools = { open_cart: async () => "open" };
+  const use = () => useAgentRuntime(client, { agentId, threadId, tools, userId: undefined, onThreadIdChange: undefined });
   render(<Page use={use} />, { wrapper: StrictMode });
 };
 const shown = (tag: string) => screen.queryAllByText((_, element) => element?.tagName === tag).map(({ textContent }) => textContent);
@@ -131,6 +143,28 @@ test("a chat is streamed, stopped, edited and generated again", async () => {
   fireEvent.change(screen.getByLabelText("Edited"), { target: { value: "uno" } });
   await click("Replace");
   await expect.poll(messages).toEqual(["uno", "You said: uno"]);
+});
+
+test("calls are approved and denied, tools of the page are called, and a new message dismisses what waits", async () => {
+  const cart = { name: "open_cart", run: "client", description: "Opens the cart.", parameters: { type: "object" } };
+  agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }, cart] });
+  show();
+  await send("call calculator");
+  await expect.poll(messages).toEqual(["call calculator", "Let me see. [calculator: undefined]ApproveDeny"]);
+  await click("Approve");
+  await expect.poll(messages).toEqual(["call calculator", expect.stringContaining("[calculator: 408]")]);
+  await expect.poll(() => messages()[1]).toContain("It returned");
+  await send("call calculator");
+  await click("Deny");
+  await expect.poll(() => messages()[3]).toContain("denied: too dear]");
+  await send("call open_cart");
+  await expect.poll(() => messages()[5]).toMatch(/\[open_cart: "?open"?\]/);
+  await send("call calculator");
+  await expect.poll(() => messages()[7]).toContain("Approve");
+  await send("Hello");
+  await expect.poll(() => messages().slice(8)).toEqual(["Hello", "You said: Hello"]);
+  expect(messages()[7]).not.toContain("Approve");
+  expect(await turns()).toEqual(Array(5).fill("completed"));
 });
 
 test("a failed message is shown as such, and is answered again", async () => {

@@ -6,7 +6,7 @@ const known: Messages = [messageOf({ ...stored, finishReason: "dismissed" } as n
 
 test("what a newer service adds changes no message", () => {
   expect(known[0]).toMatchObject({ text: "Hi", status: "complete" });
-  const part = { type: "turn.requires_action", turnId: "t", conversationId: "c", toolCalls: [] } as never;
+  const part = { type: "turn.unheard_of", turnId: "t", conversationId: "c", toolCalls: [] } as never;
   expect(applyPart(known, part)).toBe(known);
   expect(applyLive(known, part)).toBe(known);
 });

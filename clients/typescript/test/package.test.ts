@@ -89,8 +89,9 @@ test.each(["oldest", "newest"] as const)(
     project.write("pages/config.ts", /```js\n(\/\/ config.js\n[^]*?)```/.exec(readme)![1]!);
     const pages = [...`${readme}${adapters}`.matchAll(/```tsx\n([^]*?)```/g)].map(([, page]) => page!);
     // Those of the adapters need the newest versions of their libraries.
-    expect(pages.length).toBe(4);
+    expect(pages.length).toBe(5);
     project.write("pages/react.tsx", pages[0]!);
+    project.write("pages/calls.tsx", pages[1]!);
     for (const file of ["main.tsx", "globals.d.ts"]) project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
     const compilerOptions = {
       strict: true,

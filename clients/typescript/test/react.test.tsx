@@ -60,6 +60,53 @@ test("a page shows a conversation, in strict mode too", async () => {
   await expect.poll(() => service.turns(agentId, "page")).toEqual(["completed"]);
 });
 
+test("a page approves calls, and has tools that see its current state, in strict mode too", async () => {
+  const cart = { name: "open_cart", run: "client", description: "Opens the cart.", parameters: { type: "object" } };
+  const agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }, cart] });
+  const chat = open().conversation({ agentId, key: "tools" });
+  let calls = 0;
+  const Shop = ({ items }: { items: number }) => {
+    const openCart = async () => {
+      calls += 1;
+      return `${items} items`;
+    };
+    const { messages, status, send, approve, deny } = useChat(chat, { tools: { open_cart: openCart } });
+    const asked = messages.at(-1)?.toolCalls.find(({ needs }) => needs === "approval");
+    return (
+      <>
+        {messages.map(({ id, text }) => (
+          <p key={id}>{text}</p>
+        ))}
+        <output>{status}</output>
+        <button onClick={() => void send("call open_cart calculator calculator")}>Send</button>
+        {asked && <button onClick={() => void approve(asked.id)}>Approve</button>}
+        {asked && <button onClick={() => void deny(asked.id, "too dear")}>Deny</button>}
+      </>
+    );
+  };
+  const page = render(<Shop items={1} />, { wrapper: StrictMode });
+  await expect.poll(status).toBe("ready");
+  page.rerender(<Shop items={2} />);
+  fireEvent.click(screen.getByText("Send"));
+  fireEvent.click(await screen.findByText("Approve"));
+  const denied = async () => {
+    await expect
+      .poll(
+        () =>
+          chat
+            .getSnapshot()
+            .messages.at(-1)
+            ?.toolCalls.filter(({ needs }) => needs).length,
+      )
+      .toBe(1);
+    fireEvent.click(screen.getByText("Deny"));
+  };
+  await denied();
+  await expect.poll(status).toBe("ready");
+  expect(calls).toBe(1);
+  await expect.poll(() => listed().at(-1)).toMatch(/2 items.*408.*too dear/);
+});
+
 const List = ({ client, agentId, limit }: { client: Client; agentId: string; limit?: number }) => {
   const { conversations, status, hasMore, error, loadMore } = useConversations(client, { agentId, ...(limit ? { limit } : {}) });
   return (

@@ -21,6 +21,17 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
+test("the example for calls that wait approves one, and has a tool", async () => {
+  const cart = { name: "open_cart", run: "client", description: "Opens the cart.", parameters: { type: "object" } };
+  const agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }, cart] });
+  Object.assign(globalThis, { settings: { url: service.url, agentId, getToken: () => service.admin } });
+  await import("readme:Calls that wait");
+  await enter("call calculator open_cart");
+  fireEvent.click(await screen.findByText("Approve"));
+  await shows("items");
+  await shows("408");
+});
+
 const enter = async (text: string) => {
   fireEvent.change(await screen.findByRole("textbox"), { target: { value: text } });
   fireEvent.click(await screen.findByText("Send"));

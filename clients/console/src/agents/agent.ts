@@ -62,5 +62,7 @@ export const MEMBERS: Record<string, string> = {
   tools: "Tools",
   maxToolRounds: "Rounds of tool calls",
   maxToolCalls: "Tool calls",
+  actionTimeoutSeconds: "Time to answer",
+  allowClientTools: "Tools that users add",
   metadata: "Metadata",
 };

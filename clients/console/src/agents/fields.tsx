@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { NumberField, SelectField, TextField } from "../form/fields.js";
-import { controlId, useField } from "../form/form.js";
+import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
+import { useField } from "../form/form.js";
 import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { MetadataField } from "./metadata.js";
@@ -77,30 +77,6 @@ const Replies = () => {
   );
 };
 
-/** A member that is true unless this is chosen. */
-const SwitchOff = ({ pointer, label, hint }: { pointer: string; label: string; hint: string }) => {
-  const { value, set, faults } = useField(pointer);
-  const id = controlId(pointer);
-  return (
-    <div className="field">
-      <label className="check">
-        <input
-          id={id}
-          type="checkbox"
-          checked={value === false}
-          onChange={(event) => set(event.target.checked ? false : undefined)}
-          aria-describedby={`${id}-hint`}
-        />
-        {label}
-      </label>
-      <p className="hint" id={`${id}-hint`}>
-        {hint}
-      </p>
-      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
-    </div>
-  );
-};
-
 const Parameters = () => (
   <details className="card">
     <summary>
@@ -115,7 +91,7 @@ const Parameters = () => (
       </div>
       <div className="columns">
         <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
-        <SwitchOff
+        <SwitchField
           pointer="/llm/systemRole"
           label="No system message"
           hint="The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it."
@@ -126,7 +102,7 @@ const Parameters = () => (
         <NumberField pointer="/history/maxCharacters" label="Characters of history" placeholder="48000" />
         <NumberField pointer="/timeoutMs" label="Timeout in milliseconds" placeholder="60000" />
       </div>
-      <SwitchOff
+      <SwitchField
         pointer="/history/toolResults"
         label="No tool calls of earlier turns"
         hint="The model sees of earlier turns only the texts. It still learns which calls have acted without a reply."

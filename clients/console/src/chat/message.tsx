@@ -4,6 +4,7 @@ import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { Reply } from "./reply.js";
+import type { Decide } from "./tool-call.js";
 
 type Turn = components["schemas"]["Turn"];
 
@@ -69,11 +70,22 @@ interface MessageViewProps {
   onEdit?: (() => void) | undefined;
   onEdited?: (text?: string) => void;
   onRegenerate?: (() => void) | undefined;
+  decide?: Decide | undefined;
 }
 
-const STATES = { sending: "Sending…", streaming: "Writing…", failed: "Failed", cancelled: "Stopped", complete: undefined };
+const STATES = {
+  sending: "Sending…",
+  streaming: "Writing…",
+  requires_action: "Waits for an answer",
+  failed: "Failed",
+  cancelled: "Stopped",
+  complete: undefined,
+};
 
-export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
+/** Returns true for a reply whose turn goes on. */
+export const isOpen = (status: ConversationMessage["status"]): boolean => status === "streaming" || status === "requires_action";
+
+export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate, decide }: MessageViewProps) => {
   const { role, text, status, toolCalls } = message;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
@@ -89,9 +101,9 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
           </div>
         )
       )}
-      {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} />}
+      {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} decide={decide} />}
       <div className="row message-foot">
-        {role === "agent" && turn !== undefined && status !== "streaming" ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}
+        {role === "agent" && turn !== undefined && !isOpen(status) ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}
         {onRegenerate !== undefined && (
           <IconButton label="Regenerate the reply" onClick={onRegenerate}>
             <Icon name="refresh" size={16} />

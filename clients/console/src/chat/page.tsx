@@ -10,7 +10,7 @@ import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
-import { MessageView } from "./message.js";
+import { isOpen, MessageView } from "./message.js";
 import { Reply } from "./reply.js";
 import { isRejected, useDraft } from "./use-draft.js";
 
@@ -21,7 +21,7 @@ const useTurns = (agentId: string, key: string, userId: string | undefined, mess
   const { service } = useSession();
   const canRead = useScope("conversations:read");
   // A failed turn may have no reply.
-  const hasEnded = ({ role, status }: ConversationMessage) => (role === "agent" ? status !== "streaming" : status === "failed");
+  const hasEnded = ({ role, status }: ConversationMessage) => (role === "agent" ? !isOpen(status) : status === "failed");
   const newest = messages.findLast(hasEnded)?.turnId;
   return useQuery({
     queryKey: ["chat-turns", agentId, key, userId, newest],
@@ -51,6 +51,13 @@ const isHidden = (message: ConversationMessage) => {
 /** Returns whether the page only receives no live updates, since it has another origin. */
 const isWithoutUpdates = (error: unknown) => problemIn(error)?.code === "origin_not_allowed";
 
+/** The states of a chat that are announced. */
+const STATES: Record<string, string> = {
+  sending: "Sending.",
+  streaming: "The agent is writing.",
+  requires_action: "The agent waits for an answer to a tool call.",
+};
+
 const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { service } = useSession();
   const [search] = useSearchParams();
@@ -59,7 +66,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
     () => service.conversation({ agentId, key: chatKey, ...(userId === undefined ? {} : { userId }) }),
     [service, agentId, chatKey, userId],
   );
-  const { messages, status, error, send, stop, regenerate, edit } = useChat(conversation);
+  const { messages, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
   const agentGreeting = useGreeting(agentId);
   const isNew = messages.length === 0 && (status === "ready" || isWithoutUpdates(error));
@@ -81,6 +88,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   }, [length, own, hasFailed]);
 
   const isBusy = status === "sending" || status === "streaming";
+  const isWaiting = status === "requires_action";
   const sendText = async (text: string) => {
     if (greeting !== undefined) {
       const created = service.conversations.create({ agentId, conversationKey: chatKey, ...(userId === undefined ? {} : { userId }) });
@@ -144,10 +152,11 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
                 else void editMessage(message.id, text);
               }}
               onRegenerate={
-                isBusy || message.role !== "agent" || index === 0 || index !== messages.length - 1
+                isBusy || isWaiting || message.role !== "agent" || index === 0 || index !== messages.length - 1
                   ? undefined
                   : () => void regenerate(message.id)
               }
+              decide={{ approve, deny }}
             />
           ),
         )}
@@ -160,9 +169,15 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
         )}
       </div>
       <p className="visually-hidden" role="status">
-        {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}
+        {STATES[status]}
       </p>
-      <Composer text={draft} onChange={setDraft} isBusy={isBusy} onSend={(text) => void sendText(text)} onStop={() => void stop()} />
+      <Composer
+        text={draft}
+        onChange={setDraft}
+        isBusy={isBusy || isWaiting}
+        onSend={(text) => void sendText(text)}
+        onStop={() => void stop()}
+      />
       <div ref={end} />
     </div>
   );

@@ -1,13 +1,17 @@
+import type { ToolCall } from "agent-service-client";
+import { useState } from "react";
 import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
+import { Time } from "../ui/time.js";
 
-export interface ToolCall {
-  name: string;
-  status: string;
-  /** The position in the reply, in bytes of UTF-8. */
-  at?: number;
-  arguments?: unknown;
-  result?: string | null | undefined;
+/** A call, as far as it is shown. */
+export type ShownCall = Pick<ToolCall, "name" | "status"> & Partial<ToolCall>;
+
+/** The answers of this page to calls that wait for approval. */
+export interface Decide {
+  approve(callId: string): unknown;
+  deny(callId: string, reason?: string): unknown;
 }
 
 const formatted = (value: unknown): string => {
@@ -19,21 +23,90 @@ const formatted = (value: unknown): string => {
   }
 };
 
-/** A tool call with its arguments and its result. */
-export const ToolCallView = ({ call }: { call: ToolCall }) => (
-  <details className="tool-call">
-    <summary>
-      <Icon name="tool" size={16} />
-      <span className="mono">{call.name}</span>
-      <Badge tone={call.status === "running" ? "accent" : call.status === "ok" ? "ok" : "warn"}>{call.status}</Badge>
-    </summary>
-    <h3 className="small muted">Arguments</h3>
-    <pre>{formatted(call.arguments ?? {})}</pre>
-    {call.result != null && (
-      <>
-        <h3 className="small muted">Result</h3>
-        <pre>{formatted(call.result)}</pre>
-      </>
-    )}
-  </details>
+const toneOf = (status: string) => (status === "running" ? "accent" : status === "ok" ? "ok" : "warn");
+
+const Head = ({ name, status }: { name: string; status: string }) => (
+  <>
+    <Icon name="tool" size={16} />
+    <span className="mono">{name}</span>
+    <Badge tone={toneOf(status)}>{status}</Badge>
+  </>
 );
+
+const Arguments = ({ value }: { value: unknown }) => (
+  <>
+    <h3 className="small muted">Arguments</h3>
+    <pre>{formatted(value ?? {})}</pre>
+  </>
+);
+
+const Decision = ({ call: { id = "", name }, decide }: { call: ShownCall; decide: Decide }) => {
+  const [reason, setReason] = useState("");
+  return (
+    <div className="row">
+      <Button kind="primary" onClick={() => decide.approve(id)}>
+        Approve
+      </Button>
+      <Button onClick={() => decide.deny(id, reason)}>Deny</Button>
+      <input
+        className="input"
+        dir="auto"
+        maxLength={2000}
+        aria-label={`Reason to deny ${name}`}
+        placeholder="Reason to deny (optional)"
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+      />
+    </div>
+  );
+};
+
+const NEEDS = { user: "Waits for approval.", staff: "Waits for approval by staff.", output: "Waits for the page that has this tool." };
+
+/** A call that waits for an answer. */
+const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undefined }) => {
+  const { name, status, needs, approver, expiresAt } = call;
+  return (
+    <section className="tool-call is-waiting" aria-label={`Waiting call of ${name}`}>
+      <div className="row">
+        <Head name={name} status={status} />
+      </div>
+      <Arguments value={call.arguments} />
+      <p className="small muted">
+        {NEEDS[needs === "output" ? needs : (approver ?? "user")]}{" "}
+        {expiresAt !== undefined && (
+          <>
+            It expires <Time at={expiresAt} />.
+          </>
+        )}
+      </p>
+      {decide !== undefined && needs === "approval" && approver !== "staff" && <Decision call={call} decide={decide} />}
+    </section>
+  );
+};
+
+/** A tool call with its arguments, its result, and who has answered it. */
+export const ToolCallView = ({ call, decide }: { call: ShownCall; decide?: Decide | undefined }) => {
+  const { name, status, result, decidedBy, decidedAt } = call;
+  if (call.needs !== undefined) return <WaitingCall call={call} decide={decide} />;
+  return (
+    <details className="tool-call">
+      <summary>
+        <Head name={name} status={status} />
+      </summary>
+      {decidedBy !== undefined && (
+        <p className="small muted">
+          {status === "denied" ? "Denied" : "Answered"} by <span className="mono">{decidedBy}</span>{" "}
+          {decidedAt !== undefined && <Time at={decidedAt} />}
+        </p>
+      )}
+      <Arguments value={call.arguments} />
+      {result != null && (
+        <>
+          <h3 className="small muted">Result</h3>
+          <pre>{formatted(result)}</pre>
+        </>
+      )}
+    </details>
+  );
+};

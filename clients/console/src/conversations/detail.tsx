@@ -40,7 +40,13 @@ export const ConversationPage = ({ id }: { id: string }) => {
       <PageHeader
         title={title ?? "Conversation"}
         back={back}
-        status={(openTurns?.length ?? 0) > 0 && <Badge tone="accent">replying</Badge>}
+        status={
+          openTurns?.[0] !== undefined && (
+            <Badge tone={openTurns[0].status === "requires_action" ? "warn" : "accent"}>
+              {openTurns[0].status === "requires_action" ? "waits for an answer" : "replying"}
+            </Badge>
+          )
+        }
         detail={
           <>
             <div className="facts-line">
@@ -77,7 +83,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
           <Tabs.Indicator className="tab-indicator" />
         </Tabs.List>
         <Tabs.Panel value="messages" className="panel">
-          <Messages id={id} openTurn={openTurns?.[0]?.id} />
+          <Messages id={id} openTurn={openTurns?.[0]} />
         </Tabs.Panel>
         <Tabs.Panel value="turns" className="panel">
           <Turns id={id} />

@@ -1,12 +1,12 @@
 import type { TurnPart } from "agent-service-client";
 import { useEffect, useState } from "react";
 import { Reply } from "../chat/reply.js";
-import type { ToolCall } from "../chat/tool-call.js";
+import type { ShownCall } from "../chat/tool-call.js";
 import { useSession } from "../session/session.js";
 
 interface Written {
   text: string;
-  calls: readonly (ToolCall & { id: string })[];
+  calls: readonly ShownCall[];
 }
 
 const EMPTY: Written = { text: "", calls: [] };

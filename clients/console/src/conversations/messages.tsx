@@ -9,6 +9,7 @@ import { Time } from "../ui/time.js";
 import { LiveReply } from "./live-reply.js";
 
 type Message = components["schemas"]["Message"];
+type OpenTurn = components["schemas"]["OpenTurn"];
 
 const PAGE = 50;
 
@@ -42,7 +43,7 @@ const MessageRow = ({ message }: { message: Message }) => {
 };
 
 /** The newest messages, older ones on request, and the reply that is being written. */
-export const Messages = ({ id, openTurn }: { id: string; openTurn: string | undefined }) => {
+export const Messages = ({ id, openTurn }: { id: string; openTurn: OpenTurn | undefined }) => {
   const { service } = useSession();
   const query = useInfiniteQuery({
     queryKey: ["conversation", id, "messages"],
@@ -52,7 +53,10 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: string | unde
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
   if (query.data === undefined) return <QueryState query={query} />;
-  const messages = query.data.pages.flatMap((page) => page.data).reverse();
+  // One that waits is stored up to its question.
+  const live = openTurn?.status === "requires_action" ? undefined : openTurn?.id;
+  const stored = query.data.pages.flatMap((page) => page.data).reverse();
+  const messages = stored.filter(({ role, turnId }) => role !== "agent" || live === undefined || turnId !== live);
   if (messages.length === 0) return <Empty title="No messages yet" />;
   return (
     <div className="messages" role="log" aria-label="Messages">
@@ -65,7 +69,7 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: string | unde
       {messages.map((message) => (
         <MessageRow key={message.id} message={message} />
       ))}
-      {openTurn !== undefined && <LiveReply key={openTurn} conversationId={id} />}
+      {live !== undefined && <LiveReply key={live} conversationId={id} />}
     </div>
   );
 };

@@ -21,7 +21,7 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
   const queries = useQueryClient();
   const canChat = useScope("chat:write");
   const [error, setError] = useState<unknown>();
-  const isOpen = turn.status === "queued" || turn.status === "in_progress";
+  const isOpen = ["queued", "in_progress", "requires_action"].includes(turn.status);
   const cancel = () =>
     service.turns.cancel(turn.id).then(
       () => queries.invalidateQueries({ queryKey: ["conversation", turn.conversationId] }),

@@ -110,3 +110,35 @@ export const SelectField = ({ pointer, label, hint, options }: SelectFieldProps)
     </Labelled>
   );
 };
+
+interface SwitchFieldProps {
+  pointer: string;
+  label: string;
+  hint: string;
+  /** The value that is stored if it is chosen; otherwise the member is absent. */
+  chosen?: boolean;
+}
+
+/** A member that has another value than by default, false unless `chosen`, if this is chosen. */
+export const SwitchField = ({ pointer, label, hint, chosen = false }: SwitchFieldProps) => {
+  const { value, set, faults } = useField(pointer);
+  const id = controlId(pointer);
+  return (
+    <div className="field">
+      <label className="check">
+        <input
+          id={id}
+          type="checkbox"
+          checked={value === chosen}
+          onChange={(event) => set(event.target.checked ? chosen : undefined)}
+          aria-describedby={`${id}-hint`}
+        />
+        {label}
+      </label>
+      <p className="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
+    </div>
+  );
+};

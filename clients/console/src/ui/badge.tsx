@@ -12,6 +12,7 @@ const TONES: Record<string, Tone> = {
   cancelled: "warn",
   queued: "neutral",
   in_progress: "accent",
+  requires_action: "warn",
 };
 
 /** The status of a turn or a message. */

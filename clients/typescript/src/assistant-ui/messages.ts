@@ -3,12 +3,13 @@ import type { ConversationMessage, ToolCall } from "../message.js";
 
 type Part = Exclude<ThreadMessageLike["content"], string>[number];
 
-const toolPart = ({ id, name, arguments: args, status, result }: ToolCall): Part => ({
+const toolPart = ({ id, name, arguments: args, status, result, needs, approver }: ToolCall): Part => ({
   type: "tool-call",
   toolCallId: id,
   toolName: name,
   args: (args ?? {}) as never,
-  ...(status === "running" ? {} : { result: result ?? null, isError: status !== "ok" }),
+  ...(/running|waiting/.test(status) ? {} : { result: result ?? null, isError: status !== "ok" }),
+  ...(needs === "approval" && approver !== "staff" && { approval: { id } }),
 });
 
 /** Returns the text with the tool calls at their positions, which are in bytes of UTF-8. */
@@ -23,6 +24,7 @@ const partsOf = ({ text, toolCalls }: ConversationMessage): Part[] => {
 
 const statusOf = ({ status }: ConversationMessage): NonNullable<ThreadMessageLike["status"]> => {
   if (status === "complete") return { type: "complete", reason: "stop" };
+  if (status === "requires_action") return { type: "requires-action", reason: "tool-calls" };
   if (status === "failed") return { type: "incomplete", reason: "error" };
   return status === "cancelled" ? { type: "incomplete", reason: "cancelled" } : { type: "running" };
 };

@@ -7,7 +7,7 @@ import {
   useRemoteThreadListRuntime,
 } from "@assistant-ui/react";
 import { useMemo } from "react";
-import type { Client } from "../index.js";
+import type { Client, PageTools } from "../index.js";
 import type { ConversationMessage } from "../message.js";
 import { useChat } from "../react.js";
 import type { ThreadOptions } from "./conversation.js";
@@ -20,10 +20,10 @@ const textOf = ({ content }: AppendMessage): string => content.map((part) => (pa
 const FAILURE: ConversationMessage = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [] };
 
 /** Returns the runtime of one conversation. */
-const useConversationRuntime = (client: Client, agentId: string, userId: string | undefined): AssistantRuntime => {
+const useConversationRuntime = (client: Client, { agentId, userId, tools }: AgentRuntimeOptions): AssistantRuntime => {
   const key = useAuiState(({ threadListItem }) => threadListItem.remoteId ?? threadListItem.id);
   const conversation = useMemo(() => client.conversation({ agentId, key, userId }), [client, agentId, key, userId]);
-  const { messages, status, send, stop, regenerate, edit } = useChat(conversation);
+  const { messages, status, send, stop, regenerate, edit, approve, deny } = useChat(conversation, { tools });
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
   const isUnanswered = status === "failed" && messages.at(-1)?.role === "user";
   return useExternalStoreRuntime<ConversationMessage>({
@@ -36,6 +36,7 @@ const useConversationRuntime = (client: Client, agentId: string, userId: string 
     // The parent is the message that is answered again.
     onReload: (parentId) => regenerate(messages[known(parentId) + 1]?.id ?? messages[known(parentId)]?.id),
     onCancel: stop,
+    onRespondToToolApproval: ({ approvalId, approved, reason }) => (approved ? approve(approvalId) : deny(approvalId, reason)),
   });
 };
 
@@ -44,14 +45,17 @@ export interface AgentRuntimeOptions extends ThreadOptions {
   threadId?: string | undefined;
   /** Called when the user opens another thread. */
   onThreadIdChange?: ((threadId: string | undefined) => void) | undefined;
+  /** The functions that the agent can call on this page. */
+  tools?: PageTools | undefined;
 }
 
 /** Returns a runtime for the conversations with an agent: they are streamed, stopped, edited and resumed, and listed as threads. */
-export const useAgentRuntime = (client: Client, { agentId, userId, ...controlled }: AgentRuntimeOptions): AssistantRuntime => {
+export const useAgentRuntime = (client: Client, options: AgentRuntimeOptions): AssistantRuntime => {
+  const { agentId, userId, tools: _, ...controlled } = options;
   const adapter = useMemo(() => createThreadListAdapter(client, { agentId, userId }), [client, agentId, userId]);
   return useRemoteThreadListRuntime({
     ...controlled,
     adapter,
-    runtimeHook: () => useConversationRuntime(client, agentId, userId),
+    runtimeHook: () => useConversationRuntime(client, options),
   });
 };

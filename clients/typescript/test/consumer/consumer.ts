@@ -65,6 +65,7 @@ export const calls: {
   rules: { test: async () => (await service.rules.test({ rules: [{ keywords: [text], reply: text }], message: text })).reply },
   turns: {
     get: async () => (await service.turns.get(id)).status,
+    answer: async () => (await service.turns.answer(id, { actions: [{ callId: id, decision: "approve" }] })).status,
     cancel: async () => (await service.turns.cancel(id)).status,
   },
   userTokens: {
@@ -89,6 +90,7 @@ export const subjectOf = (event: LogEvent): string => {
       return "turnId" in event.data ? event.data.turnId : "deleted";
     case "turn.queued":
     case "turn.started":
+    case "turn.requires_action":
     case "turn.resumed":
     case "turn.completed":
     case "turn.failed":
@@ -111,8 +113,11 @@ export const textOf = (part: TurnPart): string => {
       return part.message;
     case "turn.failed":
       return part.error.code;
+    case "turn.requires_action":
+      return part.toolCalls.map(({ needs }) => needs).join();
     case "turn.queued":
     case "turn.started":
+    case "turn.resumed":
     case "turn.cancelled":
       return part.turnId;
     default:
@@ -127,6 +132,7 @@ export const nameOf = (frame: ServerFrame | Command): string => {
     case "subscribe":
     case "unsubscribe":
     case "chat":
+    case "act":
     case "cancel":
     case "typing":
     case "refresh":

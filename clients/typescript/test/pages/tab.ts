@@ -8,11 +8,20 @@ export interface Settings {
   key: string;
   /** Follows the log of events too. */
   followsEvents?: boolean;
+  /** Has the tool `open_cart`, whose calls all tabs count in `localStorage`. */
+  hasTools?: boolean;
 }
 
-const open = async ({ url, token, agentId, key, followsEvents }: Settings) => {
+const openCart = async () => {
+  localStorage.calls = Number(localStorage.calls ?? 0) + 1;
+  while (localStorage.isHeld) await new Promise((resolve) => setTimeout(resolve, 20));
+  return "open";
+};
+
+const open = async ({ url, token, agentId, key, followsEvents, hasTools }: Settings) => {
   const service = createClient({ url, getToken: () => token });
   const chat = service.conversation({ agentId, key });
+  if (hasTools) chat.setTools({ open_cart: openCart });
   const replies: string[] = [];
   const completed: string[] = [];
   const events: string[] = [];

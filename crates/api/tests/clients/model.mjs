@@ -1,7 +1,8 @@
 // A server of language models that follows the user's message:
 // `words N P`: N words with pauses of P milliseconds; `hold`: half a reply, the rest after
 // `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
-// `tools N P`: text, a call, a call that fails, text of N words; `fail`: a refusal; `fail N`: a
+// `tools N P`: text, a call, a call that fails, text of N words; `call NAME…`: text, calls of these tools,
+// their results; `fail`: a refusal; `fail N`: a
 // broken connection after N words; `calls [NAME, ARGUMENTS]…`, in JSON: text, these calls, what they
 // returned; `write N P` and a line break: what follows, N characters at a time;
 // anything else is echoed.
@@ -40,6 +41,11 @@ const planOf = (message, results) => {
   if (command === "calls") {
     if (hasResults) return { texts: ["Then: ", results.join(", ")] };
     return { texts: ["Let me see. "], calls: JSON.parse(message.slice(6)) };
+  }
+  if (command === "call") {
+    if (hasResults) return { texts: ["It ", "returned ", `${results.join(", ")}.`] };
+    const names = message.split(" ").slice(1);
+    return { texts: ["Let me see. "], calls: names.map((name) => [name, { expression: "17 * 24" }]) };
   }
   if (command === "tools") {
     if (hasResults) return { texts: ["It ", "is ", "408.", ...wordsBetween(4, Number(count))], ...rest };

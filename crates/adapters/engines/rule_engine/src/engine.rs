@@ -7,6 +7,7 @@ use cpu_pool::{Admission, CpuPool, PoolError, TimeSlice};
 use domain::{Agent, FinishReason, InputFault, RuleTest, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError};
+use serde_json::Value;
 
 use crate::{
     cache::{CompiledRulesCache, Entry},
@@ -115,11 +116,13 @@ impl ReplyEngine for RuleReplyEngine {
     }
 
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
+        let request = with_own_message(request);
+        let message = Arc::clone(&request.message);
         let answer = match self.answer_inline(request) {
             ControlFlow::Break(answer) => answer,
             ControlFlow::Continue(request) => self.answer_on_pool(request).await,
         };
-        answer.map(into_stream)
+        answer.map(|answer| into_stream(answer, &message))
     }
 
     async fn test_rules(&self, request: ModelRequest) -> Result<Option<RuleTest>, ReplyError> {
@@ -150,20 +153,37 @@ fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<Answer, ReplyEr
     })
 }
 
-/// Streams a reply as one delta, or none if it is empty, or a call; and the end.
-fn into_stream(answer: Answer) -> ModelStream {
-    let (chunk, finish_reason) = match answer {
+/// Returns the request with the message for which a rule has called its tool: a turn that reports the outcome
+/// of a call has none of its own.
+fn with_own_message(request: ModelRequest) -> ModelRequest {
+    let state = request
+        .steps
+        .first()
+        .and_then(|step| step.response.state.as_ref());
+    match state.and_then(Value::as_str).map(Arc::from) {
+        Some(message) => ModelRequest { message, ..request },
+        None => request,
+    }
+}
+
+/// Streams a reply as one delta, or none if it is empty, or a call; and the end. A call keeps its message.
+fn into_stream(answer: Answer, message: &str) -> ModelStream {
+    let (chunk, finish_reason, state) = match answer {
         Answer::Reply(reply) => {
             let finish_reason = reply.finish_reason();
             let delta = (!reply.text.is_empty()).then_some(ModelChunk::Text(reply.text));
-            (delta, finish_reason)
+            (delta, finish_reason, None)
         }
-        Answer::Call(call) => (Some(ModelChunk::ToolCall(call)), FinishReason::Stop),
+        Answer::Call(call) => (
+            Some(ModelChunk::ToolCall(call)),
+            FinishReason::Stop,
+            Some(message.into()),
+        ),
     };
     let end = ModelChunk::End {
         finish_reason,
         usage: None,
-        state: None,
+        state,
     };
     stream::iter(chunk.into_iter().chain([end]).map(Ok)).boxed()
 }
