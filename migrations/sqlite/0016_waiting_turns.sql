@@ -17,6 +17,9 @@ drop index turns_unowned;
 create index turns_unowned on turns (tenant_id)
     where status = 'in_progress' and node_id is null and action_expires_at is null;
 
+-- The turns that repeat others.
+create index turns_by_retry on turns (conversation_id, message_seq) where retry_of is not null;
+
 -- Keys that may do everything may decide for staff, too.
 update credentials set scopes = json_insert(scopes, '$[#]', 'tools:approve')
 where kind = 'key'

@@ -1,6 +1,6 @@
 //! Turns that repeat a failed one with its idempotency key, and answer its message.
 
-use domain::{EventData, Fingerprint, TurnStatus};
+use domain::{EventData, Fingerprint, TurnId, TurnStatus};
 use writes::{BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnMessages};
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
@@ -26,13 +26,23 @@ async fn failed_turn(storage: &Store) -> BeginTurn {
     failed
 }
 
-/// Asserts that the turn has stored its own message at this position.
+/// Asserts that the turn has stored its own message at this position, and repeats no other.
 fn assert_new_message(messages: &TurnMessages, begin: &BeginTurn, seq: i64) {
+    assert_own_message(messages, begin, seq, None);
+}
+
+/// Asserts that the turn has stored its own message at this position, and repeats a failed one.
+fn assert_own_message(
+    messages: &TurnMessages,
+    begin: &BeginTurn,
+    seq: i64,
+    retry_of: Option<TurnId>,
+) {
     assert_eq!(
         (messages.message.id, messages.message.seq),
         (begin.message_id, seq)
     );
-    assert_eq!((messages.reply_seq, messages.retry_of), (seq + 1, None));
+    assert_eq!((messages.reply_seq, messages.retry_of), (seq + 1, retry_of));
 }
 
 /// A retry stores no message: it answers the message of the failed turn, which then belongs to the
@@ -127,9 +137,9 @@ pub async fn a_failed_retry_can_be_repeated(storage: &Store) {
     );
 }
 
-/// A retry behind another message stores a new one.
+/// A retry behind another message stores a new one, and repeats the failed turn all the same.
 pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Store) {
-    failed_turn(storage).await;
+    let failed = failed_turn(storage).await;
     let other = BeginTurn {
         idempotency: None,
         ..with_key(3, 2)
@@ -138,7 +148,9 @@ pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Store) {
     setup::cancel_turn(storage, &other, None).await;
     let retry = with_key(4, 3);
     let messages = setup::start_turn(storage, &retry).await.messages;
-    assert_new_message(&messages, &retry, 5);
+    assert_own_message(&messages, &retry, 5, Some(failed.turn_id));
+    let stored = lookup::turn(storage, retry.turn_id).await;
+    assert_eq!(stored.and_then(|turn| turn.retry_of), Some(failed.turn_id));
 }
 
 /// Another command with the released key stores a new message.
@@ -164,9 +176,9 @@ pub async fn a_retry_in_another_conversation_stores_a_new_message(storage: &Stor
     assert_new_message(&messages, &retry, 1);
 }
 
-/// A retry that is queued stores a new message when it starts.
+/// A retry that is queued stores a new message when it starts. It repeats the failed turn.
 pub async fn a_queued_retry_stores_a_new_message(storage: &Store) {
-    failed_turn(storage).await;
+    let failed = failed_turn(storage).await;
     let running = BeginTurn {
         idempotency: None,
         ..with_key(3, 2)
@@ -176,14 +188,14 @@ pub async fn a_queued_retry_stores_a_new_message(storage: &Store) {
     setup::queue_turn(storage, &retry).await;
     let (_, promoted) = setup::cancel_turn(storage, &running, Some(running.node)).await;
     let promoted = promoted.expect("the retry waits");
-    assert_new_message(&promoted.messages, &retry, 5);
+    assert_own_message(&promoted.messages, &retry, 5, Some(failed.turn_id));
     let messages = lookup::messages(storage, retry.target.id()).await;
     assert_eq!(messages[4].id, retry.message_id);
 }
 
 /// A superseded message is not answered by a retry, also if no visible message follows it.
 pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Store) {
-    failed_turn(storage).await;
+    let failed = failed_turn(storage).await;
     let conversation = with_key(3, 2).target.id();
     let question = lookup::messages(storage, conversation).await.remove(0);
     let begin = BeginTurn {
@@ -194,7 +206,7 @@ pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Store) {
     setup::cancel_turn(storage, &begin, None).await;
     let retry = with_key(4, 3);
     let messages = setup::start_turn(storage, &retry).await.messages;
-    assert_new_message(&messages, &retry, 4);
+    assert_own_message(&messages, &retry, 4, Some(failed.turn_id));
     assert_eq!(lookup::message_seqs(storage, conversation).await, [1, 4]);
 }
 

@@ -308,3 +308,145 @@ pub async fn history_of_a_fork_has_the_calls_of_the_original(storage: &Store) {
     setup::complete_turn(storage, &again, 4).await;
     assert_eq!(shown(storage, &all, 5).await, expected);
 }
+
+/// A turn with the key `k`, which repeats the failed one with that key.
+fn with_key(number: u32, agent: &Agent, conversation: &Conversation, turn_count: i64) -> BeginTurn {
+    BeginTurn {
+        idempotency: Some(fixture::entry("k")),
+        ..begin(number, agent, conversation, turn_count)
+    }
+}
+
+/// A turn that repeats a failed one with its key learns what that has done, whatever came in between, and
+/// whatever the limits of the history are.
+pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let first = with_key(1, &agent, &conversation, 0);
+    start(storage, &first, 1, Repetition::Acts).await;
+    setup::fail_turn(storage, &first).await;
+    let other = begin(2, &agent, &conversation, 1);
+    start(storage, &other, 2, Repetition::Acts).await;
+    setup::complete_turn(storage, &other, 2).await;
+    let second = with_key(3, &agent, &conversation, 2);
+    start(storage, &second, 3, Repetition::Acts).await;
+    let between = ["2 user Question 2", "3 agent Reply 2 [call 2]"];
+    let shown_between = [
+        "1 user Question 1",
+        between[0],
+        between[1],
+        "4 user  [call 1]",
+    ];
+    assert_eq!(shown(storage, &conversation, 4).await, shown_between);
+    setup::fail_turn(storage, &second).await;
+    let other = begin(4, &agent, &conversation, 3);
+    setup::start_turn(storage, &other).await;
+    setup::complete_turn(storage, &other, 4).await;
+    // It has no call of its own.
+    let third = with_key(5, &agent, &conversation, 4);
+    setup::start_turn(storage, &third).await;
+    let none = HistoryLimits {
+        max_messages: Some(0),
+        max_characters: Some(0),
+        tool_results: Some(false),
+        ..HistoryLimits::default()
+    };
+    let repeated = ["7 user  [call 1, call 3]"];
+    assert_eq!(
+        shown_within(storage, &conversation, 7, none.clone()).await,
+        repeated
+    );
+    setup::complete_turn(storage, &third, 5).await;
+    let messages = lookup::messages(storage, conversation.id).await;
+    let answered = messages.iter().position(|message| message.seq == 7);
+    let again = begin(6, &agent, &conversation, 5);
+    let again = fixture::answering_again(again, &messages[answered.expect("a message")], 6);
+    setup::start_turn(storage, &again).await;
+    assert_eq!(
+        shown_within(storage, &conversation, 7, none).await,
+        repeated,
+        "a reply that is generated again, too"
+    );
+    setup::complete_turn(storage, &again, 6).await;
+    assert_eq!(
+        shown(storage, &conversation, 10).await,
+        [
+            "1 user Question 1 [call 1] Failed",
+            between[0],
+            between[1],
+            "4 user Question 3 [call 3] Failed",
+            "5 user Question 4",
+            "6 agent Reply 4",
+            "7 user Question 5",
+            "9 agent Reply 6",
+        ]
+    );
+}
+
+/// In a fork, a copied message that is answered again or superseded keeps what was done for it.
+pub async fn history_of_a_fork_has_the_acts_of_copied_messages(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    for number in [1, 2] {
+        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
+        start(storage, &turn, number, Repetition::Acts).await;
+        setup::complete_turn(storage, &turn, number).await;
+    }
+    let messages = lookup::messages(storage, conversation.id).await;
+    let (asked, committed) = forks::fork(storage, 2, &conversation, &messages[..1], 2).await;
+    committed.success();
+    let copied = lookup::messages(storage, asked.id).await;
+    let again = fixture::answering_again(begin(3, &agent, &asked, 0), &copied[0], 1);
+    setup::start_turn(storage, &again).await;
+    assert_eq!(shown(storage, &asked, 1).await, ["1 user  [call 1]"]);
+    setup::complete_turn(storage, &again, 3).await;
+    let answered = ["1 user Question 1", "2 agent Reply 3 [call 1]"];
+    assert_eq!(shown(storage, &asked, 3).await, answered);
+
+    // A fork of the fork.
+    let copied = lookup::messages(storage, asked.id).await;
+    let (second, committed) = forks::fork(storage, 3, &asked, &copied, 1).await;
+    committed.success();
+    let edit = fixture::superseding(begin(4, &agent, &second, 0), 1, 0);
+    setup::start_turn(storage, &edit).await;
+    assert_eq!(
+        shown(storage, &second, 3).await,
+        ["1 user Question 1 [call 1] Withdrawn"]
+    );
+
+    let (all, committed) = forks::fork(storage, 4, &conversation, &messages, 2).await;
+    committed.success();
+    let edit = fixture::superseding(begin(5, &agent, &all, 0), 3, 2);
+    let edit = BeginTurn {
+        input: "Question 2".to_owned(),
+        ..edit
+    };
+    setup::start_turn(storage, &edit).await;
+    let none = HistoryLimits {
+        max_messages: Some(0),
+        ..HistoryLimits::default()
+    };
+    assert_eq!(
+        shown_within(storage, &all, 5, none).await,
+        ["5 user  [call 2]"],
+        "the text is the same"
+    );
+    setup::complete_turn(storage, &edit, 5).await;
+    assert_eq!(
+        shown(storage, &all, 7).await,
+        [
+            "1 user Question 1",
+            "2 agent Reply 1 [call 1]",
+            "5 user Question 2",
+            "6 agent Reply 5 [call 2]",
+        ]
+    );
+    // The other message, too, after which everything is superseded.
+    let copied = lookup::messages(storage, all.id).await;
+    let again = fixture::answering_again(begin(6, &agent, &all, 1), &copied[0], 1);
+    setup::start_turn(storage, &again).await;
+    let shown = shown(storage, &all, 1).await;
+    assert_eq!(shown.last().map(String::as_str), Some("1 user  [call 1]"));
+    assert!(
+        shown.iter().any(|line| line.contains("[call 2]")),
+        "{shown:?}"
+    );
+}

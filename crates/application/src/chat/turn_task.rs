@@ -94,9 +94,9 @@ impl TurnTask {
             is_continuation: turn.continues.is_some(),
             client_tools: promoted.client_tools,
             failure: None,
+            // A resumed turn may be one that supersedes others.
+            has_cached_history: promoted.journal.is_empty() && promoted.messages.retry_of.is_none(),
             messages: promoted.messages,
-            // A resumed turn may be one that repeats others.
-            has_cached_history: promoted.journal.is_empty(),
             window: None,
             store_time: Duration::ZERO,
             journal: promoted.journal,
@@ -241,7 +241,9 @@ impl RunningTask<'_> {
         let store_start = Instant::now();
         let ending = TurnEnding::Completed(reply);
         let stored = self.finisher().store(ending, now).await;
-        if let Ok(FinishOutcome::Finished { .. }) = &stored {
+        // In the store, the calls of the turns that it repeats may be with their own messages.
+        let is_cached = self.task.messages.retry_of.is_none();
+        if is_cached && matches!(stored, Ok(FinishOutcome::Finished { .. })) {
             self.cache_history(&chat_reply.message, steps);
         }
         let completed = |committed: Committed| {

@@ -2,7 +2,8 @@
 //!
 //! A message gets the tool calls of its turn. Calls that may have acted are not forgotten with the reply for
 //! which they were made: those of a turn without a reply, because it failed or was superseded, belong to the
-//! user's message that it answered, or to the reply of the turn that has repeated it. If that message is
+//! user's message that it answered, or to the reply of the turn that has answered that again. While a turn that
+//! repeats them runs, they are calls of that turn. If the message is
 //! superseded, too, it appears with its calls before the message that has replaced it.
 
 use std::sync::Arc;
@@ -56,7 +57,8 @@ impl MessageTurn {
     }
 }
 
-/// A turn that has ended and has called tools.
+/// A turn that has ended and has called tools. If it has answered a message of which this conversation has a copy
+/// that belongs to another turn by now, or is superseded, it counts as a turn of this conversation.
 #[derive(Debug)]
 pub struct PastTurn {
     /// The turn.
@@ -71,6 +73,8 @@ pub struct PastTurn {
     pub input: String,
     /// Its journal.
     pub journal: Vec<TurnStep>,
+    /// True if the turn that runs now, or an earlier one for the same message, repeats it.
+    pub is_retried: bool,
     /// True if the text is that of the message that is answered now.
     pub is_repeated: bool,
     /// True if the version of the agent is that which answers now.
@@ -96,9 +100,9 @@ struct Slot {
     calls: PastCalls,
 }
 
-/// Returns the history. `turns` are those with tool calls since the first message of the window, in order.
-/// If some have answered the message at `before`, or one with the same text that it replaces, their calls that
-/// may have acted follow as a last entry at that position, without text.
+/// Returns the history. `turns` are those with tool calls since the first message of the window, in order, and
+/// those that are repeated. If some are repeated, have answered the message at `before`, or one with the same text
+/// that it replaces, their calls that may have acted follow as a last entry at that position, without text.
 pub fn assemble(window: HistoryWindow, turns: Vec<PastTurn>) -> Vec<HistoryMessage> {
     let (conversation, before) = (window.conversation, window.before);
     let slot = |WindowMessage { message, turn }| Slot {
@@ -154,7 +158,7 @@ pub fn assemble(window: HistoryWindow, turns: Vec<PastTurn>) -> Vec<HistoryMessa
 /// Finds the place for the calls of a turn whose reply is not shown.
 fn place(turn: &PastTurn, slots: &[Slot], conversation: ConversationId, before: i64) -> Place {
     let is_own = turn.conversation == conversation;
-    if is_own && turn.message_seq == before {
+    if is_own && (turn.message_seq == before || turn.is_retried) {
         return Place::Now;
     }
     let answered = (turn.conversation, turn.message_seq);

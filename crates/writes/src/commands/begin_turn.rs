@@ -1,6 +1,6 @@
 //! The start of a turn, which runs at once or is queued.
 
-use domain::{EventType, admission::Admission};
+use domain::{EventType, Turn, admission::Admission};
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
@@ -116,7 +116,11 @@ fn queue(
         EventType::TurnQueued,
         turn_ids(begin, state),
     );
-    let mut row = turn_row(begin, begin.queued(), queued);
+    let turn = Turn {
+        retry_of: state.repeated_turn(planner.facts, begin),
+        ..begin.queued()
+    };
+    let mut row = turn_row(begin, turn, queued);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
     if let ConversationState::Existing(found) = state {

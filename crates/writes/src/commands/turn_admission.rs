@@ -1,7 +1,7 @@
 //! The state of the conversation in which a turn begins.
 
 use domain::{
-    Conversation, IdempotencyRecord, TurnStatus,
+    Conversation, IdempotencyRecord, TurnId, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
 use ports::{
@@ -113,13 +113,7 @@ impl<'a> ConversationState<'a> {
     pub(super) fn messages(&self, facts: &Facts, begin: &BeginTurn) -> TurnMessages {
         let next_seq = self.last_message_seq() + 1;
         let answered = begin.supersession.and_then(|it| it.answered);
-        let failed = self.failed_turn(facts, begin);
-        let retried = failed.and_then(|row| {
-            Some(AnsweredMessage {
-                id: row.message_id,
-                seq: row.message_seq?,
-            })
-        });
+        let retried = self.message_to_reuse(facts, begin);
         let new = AnsweredMessage {
             id: begin.message_id,
             seq: next_seq,
@@ -130,23 +124,45 @@ impl<'a> ConversationState<'a> {
             message,
             reply_seq,
             turn_number: self.turn_count(),
-            retry_of: failed.map(|row| row.turn.id),
+            retry_of: self.repeated_turn(facts, begin),
         }
     }
 
-    /// The failed turn that this one repeats, if its message is still the newest one.
-    fn failed_turn<'f>(&self, facts: &'f Facts, begin: &BeginTurn) -> Option<&'f TurnRow> {
+    /// The turn that this one repeats, and whose calls it learns of: the failed one or, if that never
+    /// started, the one that it was to repeat.
+    pub(super) fn repeated_turn(&self, facts: &Facts, begin: &BeginTurn) -> Option<TurnId> {
+        let failed = self.failed_turn(facts, begin)?;
+        match failed.message_seq {
+            Some(_) => Some(failed.turn.id),
+            None => failed.turn.retry_of,
+        }
+    }
+
+    /// The message of the failed turn with the same key, if it is still the newest one.
+    fn message_to_reuse(&self, facts: &Facts, begin: &BeginTurn) -> Option<AnsweredMessage> {
         let Self::Existing(found) = self else {
             return None;
         };
+        let failed = self.failed_turn(facts, begin)?;
+        let seq = failed.message_seq?;
+        (seq == found.visible_message_seq).then_some(AnsweredMessage {
+            id: failed.message_id,
+            seq,
+        })
+    }
+
+    /// The failed turn of the same command, which has released the key.
+    fn failed_turn<'f>(&self, facts: &'f Facts, begin: &BeginTurn) -> Option<&'f TurnRow> {
+        if matches!(self, Self::New(_)) || begin.supersession.is_some() {
+            return None;
+        }
         let entry = begin.idempotency.as_ref()?;
         let record = facts.existing_record(&begin.tenant, Some(entry))?;
         let failed = facts.turn(&begin.tenant, record.released_by?)?;
         let is_repeated = record.fingerprint == entry.fingerprint
             && failed.turn.status == TurnStatus::Failed
-            && failed.turn.conversation_id == begin.target.id()
-            && failed.message_seq == Some(found.visible_message_seq);
-        (is_repeated && begin.supersession.is_none()).then_some(failed)
+            && failed.turn.conversation_id == begin.target.id();
+        is_repeated.then_some(failed)
     }
 
     /// The user that the conversation belongs to.

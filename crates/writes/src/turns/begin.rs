@@ -49,8 +49,9 @@ impl ConversationTarget {
 /// before `turn.started`. It is `Busy` if another turn is running or queued, whatever `on_busy` is.
 ///
 /// A key that its turn has released (`IdempotencyRecord::released_into` is set) is free: the next
-/// message uses it again. It answers the user message of the failed turn of the same command, if
-/// that is the newest message that is not superseded, and stores none. The exception is a begin that
+/// message uses it again. If it is the same command, its turn repeats the failed one. It answers the
+/// user message of the failed turn, if that is the newest message that is not superseded, and stores
+/// none; otherwise, or if it is queued, it stores its own. The exception is a begin that
 /// repeats the same command, would create a conversation and is no
 /// [resumption](Self::is_resumption): it is `Replayed`, so that its caller continues in the
 /// conversation of the failed turn.
@@ -140,7 +141,7 @@ pub struct TurnMessages {
     pub reply_seq: i64,
     /// The number of the turn in its conversation, from 0.
     pub turn_number: i64,
-    /// The failed turn that it repeats, whose user message it answers.
+    /// The failed turn that it repeats.
     pub retry_of: Option<TurnId>,
 }
 

@@ -80,6 +80,13 @@ macro_rules! join_turn {
     };
 }
 
+/// The columns of a turn `t` with calls.
+macro_rules! acting_columns {
+    () => {
+        "t.id, t.conversation_id, t.message_seq, t.sort_seq, t.status, t.input, t.agent_version"
+    };
+}
+
 impl MessageSql for PostgresStore {
     const PAGE_ASCENDING: &'static str = page!("seq > $3", "seq");
     const PAGE_DESCENDING: &'static str = page!("seq < $3", "seq desc");
@@ -87,9 +94,11 @@ impl MessageSql for PostgresStore {
     /// The sum runs over whole messages, newest first, so that the first message over the limit hides
     /// all earlier ones.
     const HISTORY: &'static str = concat!(
-        "select m.*, h.has_calls or coalesce(m.is_of_turn_with_calls, false) as has_calls \
+        "select m.*, h.is_fork, h.has_calls or coalesce(m.is_of_turn_with_calls, false) as has_calls \
          from (select exists (select 1 from turns t where t.tenant_id = $1 \
-            and t.conversation_id = $2 and t.has_acted is not null) as has_calls) h \
+            and t.conversation_id = $2 and t.has_acted is not null) as has_calls, \
+            exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 \
+                and c.forked_from is not null) as is_fork) h \
          left join (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
          from (select m.seq, m.role, m.content, t.id as turn_id, \
             t.conversation_id as turn_conversation_id, t.message_seq, t.reply_seq, t.sort_seq, \
@@ -107,7 +116,29 @@ impl MessageSql for PostgresStore {
     );
 
     const PAST_TURNS: &'static str = concat!(
-        "select r.id, r.message_seq, r.status, r.input, \
+        "with recursive repeated(seq) as (select $5::bigint \
+            union select o.message_seq from repeated p \
+            join turns r on r.tenant_id = $1 and r.conversation_id = $2 \
+                and r.message_seq = p.seq and r.retry_of is not null \
+            join turns o on o.tenant_id = r.tenant_id and o.id = r.retry_of \
+                and o.conversation_id = $2 and o.message_seq is not null), \
+         origins(id) as (select (c.forked_from ->> 'conversationId')::uuid from conversations c \
+            where c.tenant_id = $1 and c.id = $2 and $3 > 0 and c.forked_from is not null \
+            union select (c.forked_from ->> 'conversationId')::uuid from origins a \
+            join conversations c on c.tenant_id = $1 and c.id = a.id and c.forked_from is not null), \
+         acting as (select ",
+        acting_columns!(),
+        ", t.message_seq as place from turns t \
+            where t.tenant_id = $1 and t.conversation_id = $2 and t.has_acted is not null \
+            union all select ",
+        acting_columns!(),
+        ", n.seq as place from origins a \
+            join turns t on t.tenant_id = $1 and t.conversation_id = a.id and t.has_acted is not null \
+            join messages n on n.tenant_id = $1 and n.conversation_id = $2 and n.id = t.message_id \
+            where t.sort_seq < (select min(f.sort_seq) from turns f \
+                where f.tenant_id = $1 and f.conversation_id = $2)) \
+         select r.id, r.conversation_id, r.message_seq as answered_seq, r.place as message_seq, \
+            r.status, r.input, r.is_retried, \
             coalesce(r.input = (select n.content from messages n where n.tenant_id = $1 \
                 and n.conversation_id = $2 and n.seq = $5), false) as is_repeated, \
             coalesce(r.agent_version = (select o.agent_version from messages n \
@@ -117,22 +148,26 @@ impl MessageSql for PostgresStore {
                 as has_same_agent, \
             (select '[' || string_agg(s.body, ',' order by s.number) || ']' from turn_steps s \
                 where s.tenant_id = $1 and s.turn_id = r.id) as journal \
-         from (select r.*, sum(r.bytes) over (order by r.message_seq desc, r.sort_seq desc) as total \
-         from (select r.id, r.message_seq, r.sort_seq, r.status, r.input, r.agent_version, \
+         from (select r.*, sum(r.bytes) over \
+            (order by r.is_retried desc, r.place desc, r.sort_seq desc) as total \
+         from (select r.*, $3 > 0 and r.place in (select p.seq from repeated p) as is_retried, \
             (select sum(octet_length(s.body)) from turn_steps s \
                 where s.tenant_id = $1 and s.turn_id = r.id) as bytes \
-         from turns r where r.tenant_id = $1 and r.conversation_id = $2 \
-            and r.has_acted is not null and r.status in ('completed', 'failed', 'cancelled') \
-            and r.message_seq > greatest($4, coalesce((select m.seq from messages m",
+         from acting r where r.status in ('completed', 'failed', 'cancelled') \
+            and (r.place > greatest($4, coalesce((select m.seq from messages m",
         join_turn!(),
-        "where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 and ",
+        "where m.tenant_id = $1 \
+                    and m.conversation_id = $2 and m.seq < $3 and ",
         is_remembered!(),
         " order by m.seq desc limit 1), 0)) \
-            and (r.message_seq <= $5 or $3 > 0 and exists (select 1 from messages n where n.tenant_id = $1 \
-                and n.conversation_id = $2 and n.seq = r.message_seq \
+                or $3 > 0 and r.place in (select p.seq from repeated p)) \
+            and (r.place <= $5 or $3 > 0 and exists (select 1 from messages n \
+                where n.tenant_id = $1 and n.conversation_id = $2 and n.seq = r.place \
                 and num_nonnulls(n.superseded_at) > 0)) \
             and r.sort_seq <= $6 \
-         order by r.message_seq desc, r.sort_seq desc limit 600) r) r where r.total <= $7 order by r.message_seq, r.sort_seq"
+         order by is_retried desc, r.place desc, r.sort_seq desc limit 600) r) r \
+         where r.total <= case when r.is_retried then 16777216::bigint else $7 end \
+         order by r.place, r.sort_seq"
     );
 
     const FIND: &'static str = find!("m.id = $3");

@@ -73,6 +73,13 @@ macro_rules! is_remembered {
     };
 }
 
+/// The columns of a turn `t` with calls.
+macro_rules! acting_columns {
+    () => {
+        "t.id, t.conversation_id, t.message_seq, t.sort_seq, t.status, t.input, t.agent_version"
+    };
+}
+
 impl MessageSql for SqliteStore {
     const PAGE_ASCENDING: &'static str = page!("seq > ?3", "seq");
     const PAGE_DESCENDING: &'static str = page!("seq < ?3", "seq desc");
@@ -80,9 +87,11 @@ impl MessageSql for SqliteStore {
     /// The sum runs over whole messages, newest first, so that the first message over the limit hides
     /// all earlier ones.
     const HISTORY: &'static str = concat!(
-        "select m.*, h.has_calls or coalesce(m.is_of_turn_with_calls, 0) as has_calls \
+        "select m.*, h.is_fork, h.has_calls or coalesce(m.is_of_turn_with_calls, 0) as has_calls \
          from (select exists (select 1 from turns t where t.tenant_id = ?1 \
-            and t.conversation_id = ?2 and t.has_acted is not null) as has_calls) h \
+            and t.conversation_id = ?2 and t.has_acted is not null) as has_calls, \
+            exists (select 1 from conversations c where c.tenant_id = ?1 and c.id = ?2 \
+                and c.forked_from is not null) as is_fork) h \
          left join (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
          from (select m.seq, m.role, m.content, t.id as turn_id, \
             t.conversation_id as turn_conversation_id, t.message_seq, t.reply_seq, t.sort_seq, \
@@ -101,7 +110,29 @@ impl MessageSql for SqliteStore {
     );
 
     const PAST_TURNS: &'static str = concat!(
-        "select r.id, r.message_seq, r.status, r.input, \
+        "with recursive repeated(seq) as (select ?5 \
+            union select o.message_seq from repeated p \
+            join turns r on r.tenant_id = ?1 and r.conversation_id = ?2 \
+                and r.message_seq = p.seq and r.retry_of is not null \
+            join turns o on o.tenant_id = r.tenant_id and o.id = r.retry_of \
+                and o.conversation_id = ?2 and o.message_seq is not null), \
+         origins(id) as (select unhex(replace(c.forked_from ->> 'conversationId', '-', '')) from conversations c \
+            where c.tenant_id = ?1 and c.id = ?2 and ?3 > 0 and c.forked_from is not null \
+            union select unhex(replace(c.forked_from ->> 'conversationId', '-', '')) from origins a \
+            join conversations c on c.tenant_id = ?1 and c.id = a.id and c.forked_from is not null), \
+         acting as (select ",
+        acting_columns!(),
+        ", t.message_seq as place from turns t \
+            where t.tenant_id = ?1 and t.conversation_id = ?2 and t.has_acted is not null \
+            union all select ",
+        acting_columns!(),
+        ", n.seq as place from origins a \
+            join turns t on t.tenant_id = ?1 and t.conversation_id = a.id and t.has_acted is not null \
+            join messages n on n.tenant_id = ?1 and n.conversation_id = ?2 and n.id = t.message_id \
+            where t.sort_seq < (select min(f.sort_seq) from turns f \
+                where f.tenant_id = ?1 and f.conversation_id = ?2)) \
+         select r.id, r.conversation_id, r.message_seq as answered_seq, r.place as message_seq, \
+            r.status, r.input, r.is_retried, \
             coalesce(r.input = (select n.content from messages n where n.tenant_id = ?1 \
                 and n.conversation_id = ?2 and n.seq = ?5), 0) as is_repeated, \
             coalesce(r.agent_version = (select o.agent_version from messages n \
@@ -110,21 +141,26 @@ impl MessageSql for SqliteStore {
                 as has_same_agent, \
             (select '[' || group_concat(s.body, ',' order by s.number) || ']' from turn_steps s \
                 where s.tenant_id = ?1 and s.turn_id = r.id) as journal \
-         from (select r.*, sum(r.bytes) over (order by r.message_seq desc, r.sort_seq desc) as total \
-         from (select r.*, (select sum(octet_length(s.body)) from turn_steps s \
+         from (select r.*, sum(r.bytes) over \
+            (order by r.is_retried desc, r.place desc, r.sort_seq desc) as total \
+         from (select r.*, ?3 > 0 and r.place in (select p.seq from repeated p) as is_retried, \
+            (select sum(octet_length(s.body)) from turn_steps s \
                 where s.tenant_id = ?1 and s.turn_id = r.id) as bytes \
-         from turns r where r.tenant_id = ?1 and r.conversation_id = ?2 and r.has_acted is not null \
-            and r.status in ('completed', 'failed', 'cancelled') \
-            and r.message_seq > max(?4, coalesce((select m.seq from messages m \
+         from acting r where r.status in ('completed', 'failed', 'cancelled') \
+            and (r.place > max(?4, coalesce((select m.seq from messages m \
                 left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
-                where m.tenant_id = ?1 and m.conversation_id = ?2 and m.seq < ?3 and ",
+                where m.tenant_id = ?1 \
+                    and m.conversation_id = ?2 and m.seq < ?3 and ",
         is_remembered!(),
         " order by m.seq desc limit 1), 0)) \
-            and (r.message_seq <= ?5 or ?3 > 0 and exists (select 1 from messages n where n.tenant_id = ?1 \
-                and n.conversation_id = ?2 and n.seq = r.message_seq \
+                or ?3 > 0 and r.place in (select p.seq from repeated p)) \
+            and (r.place <= ?5 or ?3 > 0 and exists (select 1 from messages n \
+                where n.tenant_id = ?1 and n.conversation_id = ?2 and n.seq = r.place \
                 and n.superseded_at is not null)) \
             and r.sort_seq <= ?6 \
-         order by r.message_seq desc, r.sort_seq desc limit 600) r) r where r.total <= ?7 order by r.message_seq, r.sort_seq"
+         order by is_retried desc, r.place desc, r.sort_seq desc limit 600) r) r \
+         where r.total <= case when r.is_retried then 16777216 else ?7 end \
+         order by r.place, r.sort_seq"
     );
 
     const FIND: &'static str = find!("m.id = ?3");

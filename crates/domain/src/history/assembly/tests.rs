@@ -81,6 +81,7 @@ fn acted(number: u128, message_seq: i64, status: TurnStatus) -> PastTurn {
                 Some("seen"),
             ),
         ],
+        is_retried: false,
         is_repeated: false,
         has_same_agent: true,
     }

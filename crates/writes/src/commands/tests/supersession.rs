@@ -193,13 +193,39 @@ fn a_retry_answers_the_newest_message_if_its_turn_has_failed() {
 }
 
 #[test]
-fn any_other_turn_with_the_key_stores_its_own_message() {
+fn a_retry_behind_other_messages_stores_its_own_one_and_repeats_the_turn() {
     let mut newer_message = failed_facts();
     newer_message.conversation_mut().last_message_seq = 6;
     newer_message.conversation_mut().visible_message_seq = 6;
     let mut superseded = failed_facts();
     superseded.conversation_mut().superseded_count = 1;
     superseded.conversation_mut().visible_message_seq = 3;
+    for (facts, seq) in [(newer_message, 7), (superseded, 5)] {
+        let (rows, turn_place) = started(&retry(), &facts);
+        let expected = TurnMessages {
+            retry_of: Some(fixture::turn_id(7)),
+            ..messages(1, seq, 2)
+        };
+        assert_eq!(turn_place, expected);
+        assert_eq!(rows.turns[0].turn.retry_of, Some(fixture::turn_id(7)));
+        assert!(rows.answered.is_empty());
+        assert!(!rows.turns[0].reuses_message);
+    }
+}
+
+#[test]
+fn a_retry_of_a_turn_that_never_started_repeats_what_that_was_to_repeat() {
+    let mut facts = failed_facts();
+    let never_started = facts.turn_mut(fixture::turn_id(7));
+    never_started.message_seq = None;
+    never_started.turn.retry_of = Some(fixture::turn_id(6));
+    let (rows, turn_place) = started(&retry(), &facts);
+    assert_eq!(turn_place.retry_of, Some(fixture::turn_id(6)));
+    assert!(!rows.turns[0].reuses_message);
+}
+
+#[test]
+fn any_other_turn_with_the_key_repeats_none() {
     let mut other_status = failed_facts();
     other_status.turn_mut(fixture::turn_id(7)).turn.status = TurnStatus::Cancelled;
     let mut never_started = failed_facts();
@@ -213,8 +239,6 @@ fn any_other_turn_with_the_key_stores_its_own_message() {
     let entry = other_command.idempotency.as_mut().unwrap();
     entry.fingerprint = Fingerprint::of(&"another command");
     for (begin, facts) in [
-        (retry(), newer_message),
-        (retry(), superseded),
         (retry(), other_status),
         (retry(), never_started),
         (retry(), other_conversation),
@@ -222,15 +246,8 @@ fn any_other_turn_with_the_key_stores_its_own_message() {
         (other_command, failed_facts()),
         (begin_turn(1, existing(2)), failed_facts()),
     ] {
-        let next = facts
-            .conversations
-            .values()
-            .next()
-            .unwrap()
-            .last_message_seq
-            + 1;
         let (rows, turn_place) = started(&begin, &facts);
-        assert_eq!(turn_place, messages(1, next, 2));
+        assert_eq!(turn_place, messages(1, 5, 2));
         assert!(rows.answered.is_empty());
         assert!(!rows.turns[0].reuses_message);
     }

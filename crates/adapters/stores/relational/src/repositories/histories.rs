@@ -45,7 +45,7 @@ pub(super) async fn find<S: MessageSql>(
     let parameters = parameters![tenant, id, query.before, messages, characters];
     let rows = store.fetch_all(S::HISTORY, parameters).await?;
     let rows: Vec<StoredHistoryMessage> = read::rows("messages", rows, Ok)?;
-    let has_calls = rows.iter().any(|row| row.has_calls);
+    let has_calls = rows.iter().any(|row| row.has_calls || row.is_fork);
     let last_sort_seqs: Vec<_> = rows.iter().map(|row| row.sort_seq).collect();
     let read: Vec<_> = rows
         .into_iter()
@@ -54,7 +54,8 @@ pub(super) async fn find<S: MessageSql>(
     let mut turns = Vec::new();
     if has_calls {
         for range in turn_ranges(&read, &last_sort_seqs, id, query.before) {
-            turns.extend(past_turns(store, tenant, &range, characters).await?);
+            let found = past_turns(store, tenant, &range, characters).await?;
+            add_turns(&mut turns, found, range.conversation, &read)?;
         }
     }
     let window = HistoryWindow {
@@ -122,12 +123,34 @@ fn turn_ranges(
     ranges
 }
 
+/// Adds the turns that were read for a conversation. Those of another one, of which this one has copies, stay
+/// with the copies that are shown and belong to them; otherwise they count as turns of this conversation.
+fn add_turns(
+    turns: &mut Vec<PastTurn>,
+    found: Vec<StoredPastTurn>,
+    conversation: ConversationId,
+    messages: &[Option<WindowMessage>],
+) -> Result<(), RepositoryError> {
+    for turn in found {
+        let (of, seq) = turn.exchange();
+        if of != conversation {
+            let mut shown = messages.iter().flatten().filter_map(|it| it.turn);
+            if shown.any(|it| (it.conversation, it.seq) == (of, seq)) {
+                continue;
+            }
+            turns.retain(|known| known.id != turn.id());
+        }
+        turns.push(turn.into_turn(conversation)?);
+    }
+    Ok(())
+}
+
 async fn past_turns<S: MessageSql>(
     store: &S,
     tenant: &TenantId,
     range: &TurnRange,
     characters: i64,
-) -> Result<Vec<PastTurn>, RepositoryError> {
+) -> Result<Vec<StoredPastTurn>, RepositoryError> {
     let TurnRange {
         conversation,
         first,
@@ -139,7 +162,5 @@ async fn past_turns<S: MessageSql>(
     let bytes = bytes.clamp(MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES);
     let parameters = parameters![tenant, conversation, first, after, to, last_sort_seq, bytes];
     let rows = store.fetch_all(S::PAST_TURNS, parameters).await?;
-    read::rows("turn_steps", rows, |row: StoredPastTurn| {
-        row.into_turn(conversation)
-    })
+    read::rows("turns", rows, Ok)
 }

@@ -29,13 +29,19 @@ pub trait MessageSql:
 
     /// The newest messages before position 3, at most 4, with at most 5 characters, oldest first, with
     /// their turns; without any, one row of nulls. `has_calls` of any row says if turns of the conversation
-    /// or, of copied messages, of the original have called tools.
+    /// or, of copied messages, of the original have called tools, `is_fork` if the conversation is a fork.
         const HISTORY: &'static str;
 
     /// The ended turns with calls whose user's messages are after position 4 and after the last message of
-    /// a history before position 3, and not after position 5; those after it, too, whose messages are
-    /// superseded, unless 3 is 0. Only turns with a sort key of at most 6, and the newest with at most 7
-    /// bytes of journals. `is_repeated` and `has_same_agent` compare with the message at position 5.
+    /// a history before position 3, and not after position 5. Only turns with a sort key of at most 6, and the
+    /// newest with at most 7 bytes of journals.
+    ///
+    /// Unless 3 is 0: those after position 5, too, whose messages are superseded; wherever it is, the turns that
+    /// a turn for the message at position 5 repeats (`is_retried`), which the limit of bytes does not affect; and
+    /// the turns of the conversations from which the conversation was forked, before its first turn, with the
+    /// positions of the copied messages.
+    ///
+    /// `is_repeated` and `has_same_agent` compare with the message at position 5.
     const PAST_TURNS: &'static str;
 
         /// The message with id 3.

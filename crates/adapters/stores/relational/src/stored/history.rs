@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::column;
 
-/// A row of [`HISTORY`](crate::repositories::MessageSql::HISTORY). All but the last column are null if there
-/// is no message.
+/// A row of [`HISTORY`](crate::repositories::MessageSql::HISTORY). All but the last two columns are null if
+/// there is no message.
 #[derive(sqlx::FromRow)]
 pub struct StoredHistoryMessage {
     seq: Option<i64>,
@@ -22,6 +22,7 @@ pub struct StoredHistoryMessage {
     reply_seq: Option<i64>,
     pub(crate) sort_seq: Option<i64>,
     pub(crate) has_calls: bool,
+    pub(crate) is_fork: bool,
 }
 
 impl StoredHistoryMessage {
@@ -52,15 +53,29 @@ impl StoredHistoryMessage {
 #[derive(sqlx::FromRow)]
 pub struct StoredPastTurn {
     id: Uuid,
+    /// The conversation of the turn, and the position of the user's message there.
+    conversation_id: Uuid,
+    answered_seq: i64,
+    /// The position of the user's message, or of its copy, in the conversation of the query.
     message_seq: i64,
     status: String,
     input: String,
+    is_retried: bool,
     is_repeated: bool,
     has_same_agent: bool,
     journal: Option<String>,
 }
 
 impl StoredPastTurn {
+    pub(crate) fn id(&self) -> TurnId {
+        TurnId::new(self.id)
+    }
+
+    /// The conversation of the turn, and the position of the user's message there.
+    pub(crate) fn exchange(&self) -> (ConversationId, i64) {
+        (ConversationId::new(self.conversation_id), self.answered_seq)
+    }
+
     pub(crate) fn into_turn(
         self,
         conversation: ConversationId,
@@ -73,6 +88,7 @@ impl StoredPastTurn {
             status: TurnStatus::known(&self.status).unwrap_or(TurnStatus::Completed),
             input: self.input,
             journal: serde_json::from_str(journal).map_err(column::corrupt("turn_steps.body"))?,
+            is_retried: self.is_retried,
             is_repeated: self.is_repeated,
             has_same_agent: self.has_same_agent,
         })
