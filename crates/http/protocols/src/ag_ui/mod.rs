@@ -1,7 +1,8 @@
 //! AG-UI, the protocol between agents and user interfaces.
 //!
 //! A thread is a conversation: `threadId` is its key. A run is a turn. The stored conversation is
-//! the history, so only the newest user message of a request is read.
+//! the history, so only the newest user message of a request is read, and answers to tool calls
+//! (`answers`). `step` decides what a request wants.
 
 mod answers;
 mod attach;

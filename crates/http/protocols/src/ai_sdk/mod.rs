@@ -2,7 +2,8 @@
 //!
 //! The id of a chat is the key of its conversation, the id of a reply is known from its beginning,
 //! and the id of a user message is the client's own. `request` reads what a client wants,
-//! `part_converter` converts the events of a turn, and `ui_message` stored messages.
+//! `client_reply` its answers to tool calls, `part_converter` converts the events of a turn, and
+//! `ui_message` stored messages.
 
 mod client_reply;
 mod error;

@@ -2,7 +2,7 @@
 //!
 //! A request is translated (`request`, `messages`), sent as a stored or an ephemeral chat
 //! (`completions`, `resend`), and answered as a whole or as a stream of chunks (`response`,
-//! `stream`).
+//! `stream`). Calls that need approval are denied (`approvals`).
 
 mod approvals;
 mod completions;
