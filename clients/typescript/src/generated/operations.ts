@@ -61,6 +61,7 @@ export interface Operations {
     test: "post /api/rules/test"
   },
   turns: {
+    listWaitingTurns: "get /api/turns",
     get: "get /api/turns/{id}",
     answer: "post /api/turns/{id}/actions",
     cancel: "post /api/turns/{id}/cancel"
@@ -88,7 +89,7 @@ export const operations = {
   principal: "get get",
   regions: "list get",
   rules: "test post /test",
-  turns: "get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
+  turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
   userTokens: "create post,withdraw delete",
   ws: "createTicket post /tickets"
 };

@@ -343,6 +343,17 @@ export interface paths {
         post: operations["test_rules"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/turns": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * List the turns with tool calls that wait for an answer, the newest first. Users see those of their own
+         *     conversations.
+         */
+        get: operations["list_waiting_turns"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/turns/{id}": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -362,6 +373,10 @@ export interface paths {
          *     `error`. The first answer to a call wins; the same answer again changes nothing. With the last answer
          *     the turn goes on. The response is the turn when it has ended or waits again, or, as for a chat, its
          *     events, which continue the reply after `turn.resumed`, or with `Prefer: respond-async` the turn at once.
+         *
+         *     A decision about a call with `approver: "staff"` requires `tools:approve`, and stands alone in its request.
+         *     It begins another turn (`continues`), which makes the call and reports its outcome: the response is that
+         *     turn, or its events. Nobody decides for staff in their own conversation.
          */
         post: operations["answer_turn"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
@@ -982,6 +997,8 @@ export interface components {
             id: string;
             /** @description The tool's name. */
             name: string;
+            /** @description What the call waits for, unless it runs. */
+            needs?: components["schemas"]["ActionNeeded"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -1314,6 +1331,13 @@ export interface components {
              *     Default: none.
              */
             tools?: components["schemas"]["ToolEntry"][];
+        };
+        /** @description A call of an earlier turn that waited for staff. */
+        ContinuedCall: {
+            /** @description The id of the call. */
+            callId: string;
+            /** @description The turn that called the tool. */
+            turnId: components["schemas"]["TurnId"];
         };
         /** @description A conversation as clients receive it. */
         Conversation: {
@@ -2097,7 +2121,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2361,7 +2385,7 @@ export interface components {
          * @description One permission.
          * @enum {string}
          */
-        Scope: "agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "conversations:all" | "events:read" | "metrics:read" | "keys:admin" | "user-tokens:issue";
+        Scope: "agents:read" | "agents:write" | "chat:write" | "tools:approve" | "conversations:read" | "conversations:write" | "conversations:all" | "events:read" | "metrics:read" | "keys:admin" | "user-tokens:issue";
         /**
          * Format: int64
          * @description A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
@@ -2590,6 +2614,11 @@ export interface components {
              *     says so, or says neither that it only reads nor that it is not. Default: `destructive`.
              */
             approval?: components["schemas"]["Approval"];
+            /**
+             * @description Who approves a call: the `user` of the conversation (also keys and OAuth clients), or `staff`, with
+             *     the scope `tools:approve`. The turn does not wait for staff. Default: `user`.
+             */
+            approver?: components["schemas"]["Approver"];
             /** @description The description of a tool of the client, for the model. */
             description?: string;
             /**
@@ -2632,7 +2661,7 @@ export interface components {
          * @enum {string}
          */
         ToolVisibility: "full" | "status" | "none";
-        /** @description One user message and the work of replying to it. */
+        /** @description One user message and the work of replying to it, or the report of a call that staff has decided. */
         Turn: {
             /** @description The agent that replies. */
             agentId: components["schemas"]["AgentId"];
@@ -2643,6 +2672,11 @@ export interface components {
             agentVersion?: number | null;
             /** @description The client's own id of the message. */
             clientMessageId?: string | null;
+            /**
+             * @description The call of an earlier turn that staff has decided, and whose outcome this turn reports. It has no
+             *     message of the user.
+             */
+            continues?: components["schemas"]["ContinuedCall"];
             /** @description The conversation of the turn. */
             conversationId: components["schemas"]["ConversationId"];
             /** @description The time at which the message was received. */
@@ -3027,6 +3061,18 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description A page of turns. */
+        PageOfTurns: {
+            headers: {
+                Link: components["headers"]["Link"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Event-Seq": components["headers"]["XEventSeq"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PageOf_Turn"];
             };
         };
         /** @description An internal error occurred. */
@@ -4216,18 +4262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of turns. */
-            200: {
-                headers: {
-                    Link: components["headers"]["Link"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "X-Event-Seq": components["headers"]["XEventSeq"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageOf_Turn"];
-                };
-            };
+            200: components["responses"]["PageOfTurns"];
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["InsufficientScope"];
@@ -5031,6 +5066,45 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    list_waiting_turns: {
+        parameters: {
+            query: {
+                /** @description Only turns of this agent. */
+                agentId?: string;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only turns of conversations of this user. */
+                userId?: string;
+                /** @description Whose answer they wait for. */
+                waitingFor: "user" | "staff";
+            };
+            header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PageOfTurns"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_turn: {
