@@ -155,6 +155,8 @@ pub struct ConversationFacts {
     pub is_waiting: bool,
     /// The number of queued turns.
     pub waiting: u32,
+    /// How many of them report the outcome of a call that staff has decided.
+    pub continuations: u32,
     /// The queued turn that starts next.
     pub first_waiting: Option<TurnId>,
 }
@@ -181,6 +183,7 @@ impl ConversationFacts {
             running: None,
             is_waiting: false,
             waiting: 0,
+            continuations: 0,
             first_waiting: None,
         }
     }
@@ -193,6 +196,11 @@ impl ConversationFacts {
     /// Returns whether a turn is queued or in progress.
     pub const fn has_open_turns(&self) -> bool {
         self.running.is_some() || self.waiting > 0
+    }
+
+    /// Returns the number of queued messages.
+    pub const fn queued_messages(&self) -> u32 {
+        self.waiting.saturating_sub(self.continuations)
     }
 }
 

@@ -103,7 +103,7 @@ impl Command for SuspendTurn {
         let (Some(row), Some(conversation)) = (own, conversation) else {
             return Ok(Planned::Rejected(SuspendOutcome::NotOwned));
         };
-        if conversation.waiting > 0 {
+        if conversation.queued_messages() > 0 {
             let reply = self.dismissed_reply();
             let end = Ending {
                 status: TurnStatus::Completed,

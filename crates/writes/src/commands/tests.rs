@@ -73,6 +73,7 @@ fn facts() -> Facts {
                 running: None,
                 is_waiting: false,
                 waiting: 0,
+                continuations: 0,
                 first_waiting: None,
             },
         )]),

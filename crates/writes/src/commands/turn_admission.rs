@@ -64,7 +64,7 @@ impl<'a> ConversationState<'a> {
             },
             Self::Existing(found) => Occupancy {
                 running: found.running.is_some() && !self.dismisses(begin),
-                queued: found.waiting,
+                queued: found.queued_messages(),
             },
         };
         admit(occupancy, on_busy)

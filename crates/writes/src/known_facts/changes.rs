@@ -51,6 +51,8 @@ impl KnownFacts {
         self.change((&row.tenant, row.turn.conversation_id), |facts| {
             match row.turn.status {
                 TurnStatus::InProgress | TurnStatus::RequiresAction => facts.running = Some(id),
+                // The queue behind it is read again.
+                TurnStatus::Queued if row.turn.continues.is_some() => return false,
                 TurnStatus::Queued => {
                     facts.waiting += 1;
                     facts.first_waiting.get_or_insert(id);
@@ -100,7 +102,7 @@ impl KnownFacts {
             facts.waiting = facts.waiting.saturating_sub(1);
             facts.first_waiting = None;
             // The next of several queued turns is not known.
-            facts.waiting == 0
+            facts.waiting == 0 && facts.continuations == 0
         });
         self.keep_turn(&turn);
     }

@@ -158,6 +158,7 @@ impl Tables {
             visible_message_seq: visible.map(|(seq, _)| *seq).max().unwrap_or(0),
             running: of(TurnStatus::InProgress).next().map(|row| row.turn.id),
             waiting: u32::try_from(of(TurnStatus::Queued).count()).unwrap(),
+            continuations: 0,
             first_waiting: first_waiting.map(|row| row.turn.id),
             ..stored.clone()
         })

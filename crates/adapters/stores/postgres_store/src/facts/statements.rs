@@ -20,7 +20,7 @@ relational::statements! {
             case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
                 from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
                 and num_nonnulls(m.superseded_at) = 0), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
-            o.running, o.is_waiting, o.waiting, o.first_waiting \
+            o.running, o.is_waiting, o.waiting, o.continuations, o.first_waiting \
         from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
         cross join lateral ( \
             select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
@@ -31,7 +31,9 @@ relational::statements! {
         cross join lateral ( \
             select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
                 coalesce(bool_or(num_nonnulls(r.action_expires_at) = 1), false) as is_waiting, \
-                count(*) filter (where r.status = 'queued' and num_nonnulls(r.continues) = 0) as waiting, \
+                count(*) filter (where r.status = 'queued') as waiting, \
+                count(*) filter (where r.status = 'queued' and num_nonnulls(r.continues) = 1) \
+                    as continuations, \
                 (array_agg(r.id order by r.queued_seq) \
                     filter (where r.status = 'queued'))[1] as first_waiting \
             from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \

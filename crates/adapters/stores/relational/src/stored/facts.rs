@@ -29,6 +29,7 @@ pub struct StoredConversationFacts {
     running: Option<Uuid>,
     is_waiting: bool,
     waiting: i64,
+    continuations: i64,
     first_waiting: Option<Uuid>,
 }
 
@@ -51,6 +52,7 @@ impl TryFrom<StoredConversationFacts> for (InTenant<ConversationId>, Conversatio
             running: row.running.map(TurnId::new),
             is_waiting: row.is_waiting,
             waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
+            continuations: u32::try_from(row.continuations).unwrap_or(u32::MAX),
             first_waiting: row.first_waiting.map(TurnId::new),
         };
         Ok((

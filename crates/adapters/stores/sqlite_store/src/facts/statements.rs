@@ -22,8 +22,11 @@ relational::statements! {
                 and r.action_expires_at is not null) as is_waiting, \
             (select count(*) from turns r where r.tenant_id = c.tenant_id \
                 and r.agent_id = c.agent_id and r.conversation_id = c.id \
+                and r.status in ('queued', 'in_progress') and r.status = 'queued') as waiting, \
+            (select count(*) from turns r where r.tenant_id = c.tenant_id \
+                and r.agent_id = c.agent_id and r.conversation_id = c.id \
                 and r.status in ('queued', 'in_progress') and r.status = 'queued' \
-                and r.continues is null) as waiting, \
+                and r.continues is not null) as continuations, \
             (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
                 and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
                 and r.status = 'queued' order by r.queued_seq limit 1) as first_waiting \
