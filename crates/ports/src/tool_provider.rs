@@ -114,11 +114,14 @@ pub enum ToolError {
     /// The tool failed; the text is the reason that the tool gave.
     #[error("the tool failed: {0}")]
     Failed(String),
-    /// The tool cannot be reached.
+    /// The tool has answered, but the answer cannot be used, for this reason: the call may have taken effect.
+    #[error("the answer of the tool cannot be used: {0}")]
+    Unreadable(String),
+    /// The tool cannot be reached, or has refused the call.
     #[error("the tool is unavailable")]
     Unavailable(#[source] BoxError),
-    /// The connection was lost after the call was sent: it may have taken effect.
-    #[error("the connection to the tool was lost")]
+    /// The call was sent, and no answer arrived: it may have taken effect.
+    #[error("the answer of the tool was lost")]
     Lost(#[source] BoxError),
 }
 

@@ -8,6 +8,7 @@ use rmcp::{
 };
 
 use crate::{
+    TOO_LARGE,
     call_meta::call_meta,
     connection_error::{ConnectionError, may_have_arrived},
     tool_result,
@@ -31,7 +32,7 @@ impl Route {
         call.meta = Some(call_meta(context));
         match self.peer.call_tool_once(call).await {
             Ok(CallToolResponse::Complete(result)) => tool_result::read(result),
-            Ok(_) => Err(ToolError::Failed(
+            Ok(_) => Err(ToolError::Unreadable(
                 "it requests input that is not supported".to_owned(),
             )),
             Err(error) => Err(from_service(error)),
@@ -50,7 +51,7 @@ fn from_service(error: ServiceError) -> ToolError {
                 ToolError::Unavailable(cause)
             }
         }
-        _ => ToolError::Failed("its result violates the protocol".to_owned()),
+        _ => ToolError::Unreadable("its result violates the protocol".to_owned()),
     }
 }
 
@@ -60,6 +61,8 @@ fn from_protocol(error: ErrorData) -> ToolError {
         ErrorCode::METHOD_NOT_FOUND => {
             ToolError::Unavailable("the server no longer has tools".into())
         }
+        // Of this client.
+        _ if error.message == TOO_LARGE => ToolError::Unreadable(TOO_LARGE.to_owned()),
         _ => ToolError::Failed(error.message.into_owned()),
     }
 }

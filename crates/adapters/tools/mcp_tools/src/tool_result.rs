@@ -16,12 +16,12 @@ const UNKNOWN_KIND: &str = "(content of a kind that is not known here)";
 /// Returns the text of a result, or the error that the tool itself reports.
 pub(crate) fn read(result: CallToolResult) -> Result<String, ToolError> {
     if result.structured_content.as_ref().is_some_and(is_too_deep) && result.content.is_empty() {
-        return Err(ToolError::Failed(TOO_DEEP.to_owned()));
+        return Err(ToolError::Unreadable(TOO_DEEP.to_owned()));
     }
     let is_error = result.is_error == Some(true);
     let text = text(result);
     if text.len() > MAX_MESSAGE_BYTES {
-        Err(ToolError::Failed(crate::TOO_LARGE.to_owned()))
+        Err(ToolError::Unreadable(crate::TOO_LARGE.to_owned()))
     } else if is_error {
         Err(ToolError::Failed(text))
     } else {

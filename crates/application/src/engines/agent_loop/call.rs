@@ -178,6 +178,7 @@ pub(super) async fn make_call(step: &ToolStep, tool: &AgentTool, context: &ToolC
         Ok(Ok(text)) => (ToolCall::OK, text),
         Ok(Err(ToolError::InvalidArguments(reason))) => ("invalid_arguments", reason),
         Ok(Err(ToolError::Failed(reason))) => ("failed", reason),
+        Ok(Err(ToolError::Unreadable(reason))) => ("failed", uncertain(&reason)),
         Ok(Err(ToolError::Unavailable(_))) => {
             let Failure { status, reason } = Failure::unavailable();
             (status, reason)

@@ -75,7 +75,7 @@ async fn a_larger_result_fails_only_that_call() {
     let server = scripted().await;
     let large = json!({ "bytes": 8 * 1024 * 1024 });
     let (large, well) = tokio::join!(server.call("large", large), server.call("well", json!({})));
-    let Err(ToolError::Failed(reason)) = large else {
+    let Err(ToolError::Unreadable(reason)) = large else {
         panic!("no failure: {large:?}");
     };
     assert_eq!(reason, "its result is too large");

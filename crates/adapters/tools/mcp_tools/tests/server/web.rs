@@ -9,7 +9,7 @@ use std::{
 use mcp_tools::{HttpEndpoint, McpIntervals, McpTransport};
 use ports::{ToolError, ToolProvider as _};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::timeout};
 
 use crate::fixture::{Fixture, TEST_TIMEOUT, servers_dir};
@@ -90,7 +90,7 @@ async fn a_larger_result_fails_only_that_call(#[case] tool: &str, #[case] mebiby
     let (_web, server) = Web::start().await;
     let large = json!({ "bytes": mebibytes * 1024 * 1024 });
     let result = server.call(tool, large).await;
-    let Err(ToolError::Failed(reason)) = result else {
+    let Err(ToolError::Unreadable(reason)) = result else {
         panic!("no failure: {result:?}");
     };
     assert_eq!(reason, "its result is too large");
@@ -102,7 +102,7 @@ async fn a_larger_result_fails_only_that_call(#[case] tool: &str, #[case] mebiby
 async fn one_failed_call_does_not_remove_the_tools() {
     let (_web, server) = Web::start().await;
     let result = server.call("overloaded", json!({})).await;
-    let Err(ToolError::Unavailable(reason)) = result else {
+    let Err(ToolError::Lost(reason)) = result else {
         panic!("it returned: {result:?}");
     };
     let reason = reason.to_string();
@@ -190,7 +190,7 @@ async fn next(mut web: Web) -> (String, Web) {
 async fn a_call_without_a_valid_response_fails_at_once(#[case] tool: &str, #[case] why: &str) {
     let (_web, server) = Web::start().await;
     let result = server.call(tool, json!({})).await;
-    let Err(ToolError::Unavailable(reason)) = result else {
+    let Err(ToolError::Lost(reason)) = result else {
         panic!("it returned: {result:?}");
     };
     assert!(reason.to_string().ends_with(why), "{reason}");
@@ -260,4 +260,46 @@ async fn a_dead_idle_server_becomes_unavailable() {
 fn time_of(output: &str) -> u64 {
     let time = output.strip_prefix("listens ").expect("a time");
     time.parse().expect("a number")
+}
+
+#[rstest]
+#[case::no_answer(json!({"how": "destroy"}))]
+#[case::half_an_answer(json!({"how": "cut"}))]
+#[case::no_text(json!({"how": "empty"}))]
+#[case::not_utf8(json!({"how": "bytes"}))]
+#[case::a_page(json!({"how": "page"}))]
+#[case::a_time_out(json!({"status": 408}))]
+#[case::an_error(json!({"status": 500}))]
+#[case::an_error_of_a_proxy(json!({"status": 502}))]
+#[tokio::test]
+async fn a_call_whose_answer_is_lost_may_have_taken_effect(#[case] arguments: Value) {
+    let (_web, server) = Web::start().await;
+    let result = server.call("lose", arguments).await;
+    assert!(matches!(result, Err(ToolError::Lost(_))), "{result:?}");
+}
+
+#[rstest]
+#[case(400)]
+#[case(401)]
+#[case(403)]
+#[case(409)]
+#[case(429)]
+#[tokio::test]
+async fn a_call_that_is_refused_has_no_effect(#[case] status: u16) {
+    let (_web, server) = Web::start().await;
+    let result = server.call("lose", json!({ "status": status })).await;
+    assert!(
+        matches!(result, Err(ToolError::Unavailable(_))),
+        "{result:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_result_without_content_cannot_be_read() {
+    let (_web, server) = Web::start().await;
+    let result = server.call("lose", json!({ "how": "nothing" })).await;
+    assert!(
+        matches!(result, Err(ToolError::Unreadable(_))),
+        "{result:?}"
+    );
 }

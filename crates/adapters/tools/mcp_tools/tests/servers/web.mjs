@@ -7,7 +7,7 @@
 import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
-const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "report", "well"];
+const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "lose", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "report", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
 if (behaviour?.startsWith("deep")) {
   tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
@@ -97,6 +97,17 @@ const handlers = {
   mistake_in_text: (response, id) => json(response, `${id}`, { content: [{ type: "text", text: "well" }] }),
   large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
   large_stream: (response, id, { bytes }) => stream(response, id, text(bytes)),
+  lose: (response, id, { how, status }) => ({
+    destroy: () => response.destroy(),
+    cut: () => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "500" });
+      response.write('{"jsonrpc":', () => response.destroy());
+    },
+    empty: () => response.writeHead(200, { "content-type": "application/json" }).end(),
+    bytes: () => response.writeHead(200, { "content-type": "application/json" }).end(Buffer.from([0x7b, 0xff, 0xfe])),
+    page: () => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+    nothing: () => json(response, id, {}),
+  }[how] ?? (() => response.writeHead(status).end("oops")))(),
   moved: (response) => response.writeHead(307, { location: "/elsewhere" }).end(),
   overloaded: (response) => response.writeHead(503).end("come back later"),
   well: (response, id) => json(response, id, { content: [{ type: "text", text: "well" }] }),
