@@ -982,6 +982,8 @@ export interface components {
             id: string;
             /** @description The tool's name. */
             name: string;
+            /** @description What the call waits for, unless it runs. */
+            needs?: components["schemas"]["ActionNeeded"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
