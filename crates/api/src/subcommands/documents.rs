@@ -8,7 +8,7 @@ use super::print_line;
 use crate::settings::Settings;
 
 /// The length of a line up to which a value stays on it.
-const LINE_CHARACTERS: usize = 1_200;
+const LINE_CHARACTERS: usize = 2_000;
 
 pub(super) fn print_openapi(settings: &Settings) -> Result<()> {
     let url = settings.server.public_url(settings.server.address());
