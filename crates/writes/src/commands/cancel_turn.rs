@@ -1,14 +1,13 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{
-    ConversationId, EventType, FinishReason, NodeId, RequestUsage, Stamp, TenantId, ToolCall,
-    TurnId, TurnStatus, Unanswered,
+    ConversationId, EventType, NodeId, RequestUsage, Stamp, TenantId, ToolCall, TurnId, TurnStatus,
+    Unanswered,
     turn_step::{requests, tool_calls},
 };
 use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
-    dismissal::stored_reply,
     ending::{self, Ended, Ending},
     in_doubt,
 };
@@ -91,8 +90,6 @@ impl Command for CancelTurn {
             Some(partial) => (with_recorded(partial, recorded), partial.requests.clone()),
             None => (recorded, requests(journal)),
         };
-        let stored = stored_reply(row, FinishReason::Cancelled);
-        let partial = partial.or(stored.as_ref());
         let end = Ending {
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),

@@ -1,8 +1,8 @@
 //! The end of a turn for any reason.
 
 use domain::{
-    ConversationId, EventType, NodeId, Problem, RequestUsage, Seq, Stamp, TenantId, Timestamp,
-    ToolCall, Turn, TurnId, TurnStatus, Usage, conversation::excerpt,
+    ConversationId, EventType, FinishReason, NodeId, Problem, RequestUsage, Seq, Stamp, TenantId,
+    Timestamp, ToolCall, Turn, TurnId, TurnStatus, Usage, conversation::excerpt,
 };
 use ports::{
     Facts, FactsQuery,
@@ -11,6 +11,7 @@ use ports::{
     },
 };
 
+use super::dismissal::stored_reply;
 use crate::{Committed, Planner, PromotedTurn, Reply, event_rows::TurnIds};
 
 /// The end of a turn.
@@ -88,7 +89,9 @@ impl Planner<'_> {
         stamp: &Stamp,
     ) -> Ended {
         let was_running = row.has_begun();
-        let reply = end.reply.filter(|_| was_running);
+        // The text of a turn that has waited stays, but it waits no more.
+        let cut_off = stored_reply(row, FinishReason::Cancelled);
+        let reply = end.reply.or(cut_off.as_ref()).filter(|_| was_running);
         let ids = turn_ids(&row.turn, conversation);
         let first = self.log_turn(&row.tenant, stamp, event_of(end.status), ids);
         let key = (&row.tenant, row.turn.conversation_id);
