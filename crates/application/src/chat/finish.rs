@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp};
+use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
 use ports::RepositoryError;
 use writes::{
     Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, Reply, SuspendOutcome,
@@ -250,7 +250,14 @@ impl TurnFinisher<'_> {
         let found = turns.find(&subject.tenant, subject.turn_id).await;
         let outcome = match found.map(|found| found.value) {
             Ok(Some(found)) => {
-                let outcome = TurnOutcome::of_stored(found.turn);
+                let turn = found.turn;
+                if matches!(
+                    turn.status,
+                    TurnStatus::Completed | TurnStatus::RequiresAction
+                ) {
+                    self.ownership.live.take_stored_reply(&turn);
+                }
+                let outcome = TurnOutcome::of_stored(turn);
                 if outcome.is_none() {
                     self.ownership.live.interrupt();
                 }

@@ -179,10 +179,18 @@ impl PartialReply {
         index
     }
 
+    /// Takes the reply that another process has stored. If it continues this one, readers continue from
+    /// their positions; otherwise it is another attempt, which they receive from the start.
+    pub(crate) fn become_stored(&mut self, text: String, calls: Vec<ToolCall>) {
+        let resumptions = self.resumptions + u32::from(!self.is_start_of(&text, &calls));
+        self.complete_with(text, calls);
+        self.resumptions = resumptions;
+    }
+
     /// Adds everything that a stored reply contains and this one does not, so that readers can
     /// continue from their positions.
     pub(crate) fn complete_with(&mut self, text: String, calls: Vec<ToolCall>) {
-        if !text.starts_with(&self.text) || !self.has_only(&calls) {
+        if !self.is_start_of(&text, &calls) {
             let resumptions = self.resumptions;
             *self = Self::restored(text, calls);
             self.resumptions = resumptions;
@@ -205,6 +213,11 @@ impl PartialReply {
                 self.tools.push(event(true));
             }
         }
+    }
+
+    /// Returns whether a stored reply contains all of this one.
+    fn is_start_of(&self, text: &str, calls: &[ToolCall]) -> bool {
+        text.starts_with(&self.text) && self.has_only(calls)
     }
 
     /// Returns whether every call of this reply is one of `calls`.

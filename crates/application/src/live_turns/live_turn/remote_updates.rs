@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
-use domain::{MessageId, TurnStarted, TurnStatus};
+use domain::{MessageId, Turn, TurnStarted, TurnStatus};
 use ports::{FoundTurn, ReplyPart};
 
 use super::LiveTurn;
@@ -45,13 +45,27 @@ impl LiveTurn {
                 agent_version,
             });
         }
-        if let Some(reply) = &turn.reply {
-            let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
-            self.progress().reply.complete_with(text, calls);
-        }
+        self.take_stored_reply(&turn);
         if let Some(outcome) = TurnOutcome::of_stored(turn) {
             self.end(outcome);
         }
+    }
+
+    /// Takes the reply that another process has stored at the end of the turn, for readers that have received
+    /// another one. A cancelled turn has a part of what they have received.
+    pub(crate) fn take_stored_reply(&self, turn: &Turn) {
+        let Some(reply) = &turn.reply else {
+            return;
+        };
+        let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
+        let mut progress = self.progress();
+        if turn.status == TurnStatus::Cancelled {
+            progress.reply.complete_with(text, calls);
+        } else {
+            progress.reply.become_stored(text, calls);
+        }
+        drop(progress);
+        self.notify();
     }
 
     /// Applies a part of the reply that the node that runs the turn has sent. Returns false if the

@@ -113,3 +113,24 @@ proptest! {
         prop_assert_eq!(tools, expected);
     }
 }
+
+#[test]
+fn a_reply_that_another_process_has_stored_is_another_attempt_unless_it_continues_this_one() {
+    for (sent, stored, expected, resumptions) in [
+        ("One", "One, two", ", two", 0),
+        ("One", "One", "", 0),
+        ("", "One", "One", 0),
+        ("One, two", "One", "One", 1),
+        ("One, two", "One, three", "One, three", 1),
+    ] {
+        let (mut progress, mut reader) = (Progress::default(), ReplyCursor::default());
+        assert!(progress.reply.push_text(sent));
+        assert_eq!(read(&mut reader, &progress).0, sent);
+        progress.reply.become_stored(stored.to_owned(), Vec::new());
+        let rest = read(&mut reader, &progress).0;
+        assert_eq!(
+            (rest.as_str(), progress.resumptions()),
+            (expected, resumptions)
+        );
+    }
+}
