@@ -319,6 +319,7 @@ fn with_key(number: u32, agent: &Agent, conversation: &Conversation, turn_count:
 
 /// A turn that repeats a failed one with its key learns what that has done, whatever came in between, and
 /// whatever the limits of the history are.
+#[expect(clippy::too_many_lines, reason = "one conversation, step by step")]
 pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = with_key(1, &agent, &conversation, 0);
@@ -383,6 +384,7 @@ pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
 }
 
 /// In a fork, a copied message that is answered again or superseded keeps what was done for it.
+#[expect(clippy::too_many_lines, reason = "one conversation, step by step")]
 pub async fn history_of_a_fork_has_the_acts_of_copied_messages(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in [1, 2] {

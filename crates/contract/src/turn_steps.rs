@@ -94,7 +94,7 @@ fn all_steps() -> Vec<TurnStep> {
         at: usize::try_from(u32::MAX).unwrap_or(0),
         visibility: Some(ToolVisibility::Full),
         repetition: Repetition::HarmlessWithId,
-        wait: Some(Wait {
+        wait: Some(Box::new(Wait {
             needs: ActionNeeded::Approval,
             approver: Some(Approver::User),
             expires_at: fixture::at(5),
@@ -107,7 +107,7 @@ fn all_steps() -> Vec<TurnStep> {
                 continuation: Some(fixture::turn_id(9)),
             }),
             has_begun: true,
-        }),
+        })),
         timeout_ms: Some(600_000),
         end: Some(ToolEnd {
             status: text(),

@@ -30,13 +30,13 @@ fn far() -> Timestamp {
 
 fn call(id: &str, needs: ActionNeeded, expires_at: Timestamp) -> TurnStep {
     TurnStep::Tool(ToolStep {
-        wait: Some(Wait {
+        wait: Some(Box::new(Wait {
             needs,
             approver: None,
             expires_at,
             decision: None,
             has_begun: false,
-        }),
+        })),
         ..fixture::tool_step(id)
     })
 }
@@ -398,10 +398,9 @@ fn staff_call(id: &str, expires_at: Timestamp) -> TurnStep {
     let TurnStep::Tool(mut step) = call(id, ActionNeeded::Approval, expires_at) else {
         unreachable!()
     };
-    step.wait = step.wait.map(|wait| Wait {
-        approver: Some(Approver::Staff),
-        ..wait
-    });
+    if let Some(wait) = &mut step.wait {
+        wait.approver = Some(Approver::Staff);
+    }
     TurnStep::Tool(step)
 }
 
@@ -457,25 +456,28 @@ pub async fn a_decision_of_staff_begins_another_turn(storage: &Store) {
     let rejected = answer_as(storage, &begin, &approve, nobody).await;
     let reason = AnswerRejection::NotForStaff(NotStaff::Scope);
     assert_eq!(rejected, AnswerOutcome::Rejected { index: 0, reason });
-    let begun = resumed(answer(storage, &begin, &approve).await).expect("it runs at once");
-    let continued = begun.turn.continues.clone().expect("the call");
+    let report = resumed(answer(storage, &begin, &approve).await).expect("it runs at once");
+    let continued = report.turn.continues.clone().expect("the call");
     assert_eq!(
         (continued.turn_id, continued.call_id.as_str()),
         (begin.turn_id, "1")
     );
-    let [TurnStep::Model(_), TurnStep::Tool(carried)] = &begun.journal[..] else {
-        panic!("{:?}", begun.journal)
+    let [TurnStep::Model(_), TurnStep::Tool(carried)] = &report.journal[..] else {
+        panic!("{:?}", report.journal)
     };
     assert_eq!((carried.call_id.as_str(), &carried.end), ("1", &None));
-    assert_eq!(lookup::journal(storage, begun.turn.id).await, begun.journal);
+    assert_eq!(
+        lookup::journal(storage, report.turn.id).await,
+        report.journal
+    );
     assert_eq!(statuses(storage, &begin).await, ["approved"]);
     assert_eq!(waiting_for_staff(storage).await, []);
     let again = answer(storage, &begin, &approve).await;
-    let continuation = Some(begun.turn.id);
+    let continuation = Some(report.turn.id);
     assert_eq!(again, AnswerOutcome::Repeated { continuation });
     let finish = fixture::finish(
         &BeginTurn {
-            turn_id: begun.turn.id,
+            turn_id: report.turn.id,
             node: sweeper(),
             ..begin.clone()
         },

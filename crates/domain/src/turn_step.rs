@@ -133,7 +133,7 @@ pub struct ToolStep {
     pub repetition: Repetition,
     /// What it needs before it is made, or in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Wait>,
+    pub wait: Option<Box<Wait>>,
     /// The time limit in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -242,8 +242,8 @@ impl ToolEnd {
 impl ToolStep {
     /// Returns whether it waits for an answer.
     pub fn is_waiting(&self) -> bool {
-        let is_unanswered = |wait: &Wait| wait.decision.is_none();
-        self.end.is_none() && self.wait.as_ref().is_some_and(is_unanswered)
+        let wait = self.wait.as_deref();
+        self.end.is_none() && wait.is_some_and(|wait| wait.decision.is_none())
     }
 
     /// Returns whether it waits for approval by staff, which does not keep its turn from going on.

@@ -154,7 +154,7 @@ pub enum ReplyPart {
         /// True if this is the end of the call.
         has_ended: bool,
         /// The call so far.
-        call: ToolCall,
+        call: Box<ToolCall>,
     },
 }
 

@@ -187,9 +187,10 @@ impl AcceptedTurn {
             Source::Followed(waiter, _) => waiter,
         };
         let events = TurnEventStream::new(waiter, self.audience, self.guard);
-        match self.is_continued {
-            true => events.continued(),
-            false => events,
+        if self.is_continued {
+            events.continued()
+        } else {
+            events
         }
     }
 }

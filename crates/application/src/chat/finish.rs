@@ -67,48 +67,13 @@ impl TurnFinisher<'_> {
         expires_at: Timestamp,
         completed: impl Fn(&Reply, Timestamp) -> CompletedChat,
     ) -> FinishedTurn {
-        if self
-            .context
-            .node
-            .watch_membership()
-            .borrow()
-            .live
-            .lowest_level
-            < LEVEL
-        {
+        if self.lowest_level() < LEVEL {
             return self.fail(Problem::new(ProblemCode::Upgrading)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
         let now = self.context.ports.clock.now();
-        let mut pause = FIRST_PAUSE;
-        let stored = loop {
-            let suspend = SuspendTurn {
-                tenant: subject.tenant.clone(),
-                turn_id: subject.turn_id,
-                conversation_id: subject.conversation_id,
-                node: self.ownership.node,
-                reply: reply.clone(),
-                expires_at,
-                stamp: Stamp {
-                    time: now,
-                    actor: subject.started_by.clone(),
-                },
-                promote: self.runner.promotes_to().is_some(),
-            };
-            match self.context.ports.writes.write(suspend).await {
-                Err(error) if error.is_retryable() => {
-                    tracing::warn!(
-                        error = ports::error::one_line(&error),
-                        turn = %subject.turn_id,
-                        "store unavailable; the turn waits for an answer once it is stored"
-                    );
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_PAUSE);
-                }
-                outcome => break outcome,
-            }
-        };
+        let stored = self.write_suspension(&reply, expires_at, now).await;
         match stored {
             Ok(SuspendOutcome::Waits(committed)) => {
                 let chat = CompletedChat {
@@ -133,17 +98,54 @@ impl TurnFinisher<'_> {
         }
     }
 
+    /// Stores that the turn waits, however long the store is unavailable.
+    async fn write_suspension(
+        &self,
+        reply: &Reply,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<SuspendOutcome, RepositoryError> {
+        let subject = self.ownership.live.subject();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let suspend = SuspendTurn {
+                tenant: subject.tenant.clone(),
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
+                node: self.ownership.node,
+                reply: reply.clone(),
+                expires_at,
+                stamp: Stamp {
+                    time: now,
+                    actor: subject.started_by.clone(),
+                },
+                promote: self.runner.promotes_to().is_some(),
+            };
+            match self.context.ports.writes.write(suspend).await {
+                Err(error) if error.is_retryable() => {
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        turn = %subject.turn_id,
+                        "store unavailable; the turn waits for an answer once it is stored"
+                    );
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Returns the level of the oldest build among the live processes.
+    fn lowest_level(&self) -> i32 {
+        let membership = self.context.node.watch_membership();
+        membership.borrow().live.lowest_level
+    }
+
     /// Leaves the turn to another process, or to this one after a restart. While processes of an earlier
     /// version run, which leave turns without a node alone, it fails instead.
     pub(super) async fn hand_over(&self) -> FinishedTurn {
-        let lowest_level = self
-            .context
-            .node
-            .watch_membership()
-            .borrow()
-            .live
-            .lowest_level;
-        if lowest_level < LEVEL {
+        if self.lowest_level() < LEVEL {
             return self.fail(Problem::new(ProblemCode::Interrupted)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);

@@ -61,7 +61,8 @@ impl TurnStarter {
         }
         // A caller that may not read the conversation must not learn that it is busy.
         let mut target = resolve_target(&self.context.ports, attempt).await?;
-        target.client_tools = self.client_tools(attempt, &target.agent)?;
+        let client_tools = self.client_tools(attempt, &target.agent);
+        target.client_tools = client_tools.map_err(ChatError::Invalid)?;
         let target = Arc::new(target);
         let tenant = &attempt.caller.tenant;
         let mut chain = self
@@ -123,7 +124,7 @@ impl TurnStarter {
         &self,
         attempt: &ChatAttempt,
         agent: &Agent,
-    ) -> Result<Vec<ClientTool>, ChatError> {
+    ) -> Result<Vec<ClientTool>, Vec<InputFault>> {
         let mut tools = attempt.command.client_tools.clone();
         if tools.is_empty() {
             return Ok(tools);
@@ -148,7 +149,7 @@ impl TurnStarter {
         if is_lenient || faults.is_empty() {
             return Ok(tools);
         }
-        Err(ChatError::Invalid(faults))
+        Err(faults)
     }
 
     /// Computes the reply first and stores the completed turn in one write. If the engine calls a tool

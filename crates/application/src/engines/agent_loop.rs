@@ -159,9 +159,13 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         let metrics = ToolMetrics::of(&self.request);
         let mut reported = Vec::new();
         for call in calls {
-            let index = grow(self.sink, |reply| match call.step.waits_for_staff() {
-                true => reply.leave_to_staff(&call.step),
-                false => reply.begin_call(&call.step),
+            let is_left = call.step.waits_for_staff();
+            let index = grow(self.sink, |reply| {
+                if is_left {
+                    reply.leave_to_staff(&call.step)
+                } else {
+                    reply.begin_call(&call.step)
+                }
             })?;
             if let Some(end) = &call.step.end {
                 metrics.record(&call.step.name, end);
@@ -229,9 +233,10 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         for (index, step) in (first..).zip(calls) {
             let has_ended = step.end.is_some();
             let waits = step.wait.is_some();
-            let call = match step.is_waiting() {
-                true => CheckedCall { step, tool: None },
-                false => CheckedCall::again(step, &self.request),
+            let call = if step.is_waiting() {
+                CheckedCall { step, tool: None }
+            } else {
+                CheckedCall::again(step, &self.request)
             };
             if waits && call.to_make().is_some() {
                 begun.push(TurnStep::Tool(call.step.clone()));

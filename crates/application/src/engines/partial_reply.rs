@@ -151,7 +151,7 @@ impl PartialReply {
                     return false;
                 }
                 if self.tools.len() == index {
-                    let call = self.put_call(call, has_ended);
+                    let call = self.put_call(*call, has_ended);
                     self.tools.push(ToolEvent {
                         at,
                         call,

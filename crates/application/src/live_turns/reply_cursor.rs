@@ -91,7 +91,7 @@ impl ReplyCursor {
                     index,
                     at: event.at,
                     has_ended: event.has_ended,
-                    call,
+                    call: Box::new(call),
                 }
             }
         })

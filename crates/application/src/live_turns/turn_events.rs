@@ -27,6 +27,7 @@ pub struct TurnEventStream {
 
 /// The events that were already returned.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one event")]
 struct Delivered {
     queued: bool,
     started: bool,

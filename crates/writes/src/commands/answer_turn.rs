@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     Action, ActionNeeded, Approver, CallDecision, ConversationId, EventType, MessageId, NodeId,
     Stamp, TenantId, ToolCall, ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered,
-    turn_step::tool_calls,
+    tool_call::KeptCallData, turn_step::tool_calls,
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -283,7 +283,7 @@ impl AnswerTurn {
         };
         let is_open = call.is_waiting() && may_wait;
         let status = call
-            .shown(&mut Default::default(), Unanswered::Dismissed)
+            .shown(&mut KeptCallData::default(), Unanswered::Dismissed)
             .status;
         let Some(wait) = &mut call.wait else {
             return Err(AnswerRejection::NotFound);

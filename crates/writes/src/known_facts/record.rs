@@ -3,7 +3,9 @@
 use domain::{AgentId, ConversationId, Seq, TenantId};
 use ports::{
     Facts, Rows,
-    write_store::{ConversationFacts, InTenant, TurnEnd, TurnRow, TurnStart},
+    write_store::{
+        ConversationFacts, InTenant, TurnAssignment, TurnEnd, TurnRow, TurnStart, TurnWait,
+    },
 };
 
 use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
@@ -82,12 +84,7 @@ impl KnownFacts {
             self.update_conversation(row);
         }
         self.record_turns(turns, ends, starts);
-        for row in waits {
-            self.forget_turn(&row.tenant, row.id);
-        }
-        for row in assignments {
-            self.forget_turn(&row.tenant, row.id);
-        }
+        self.forget_turns(waits, assignments);
         for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));
         }
@@ -99,6 +96,14 @@ impl KnownFacts {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
                 known.head = *head;
             }
+        }
+    }
+
+    fn forget_turns(&mut self, waits: &[TurnWait], assignments: &[TurnAssignment]) {
+        let waits = waits.iter().map(|row| (&row.tenant, row.id));
+        let assignments = assignments.iter().map(|row| (&row.tenant, row.id));
+        for (tenant, id) in waits.chain(assignments) {
+            self.forget_turn(tenant, id);
         }
     }
 

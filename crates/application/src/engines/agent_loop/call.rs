@@ -96,16 +96,7 @@ impl CheckedCall {
         Self {
             step: ToolStep {
                 call_id,
-                visibility: match name {
-                    Some(name) => {
-                        let entry = config.tool_entry(name);
-                        let configured = entry.and_then(|entry| entry.visibility);
-                        let is_user_asked = |wait: &&Wait| wait.approver != Some(Approver::Staff);
-                        let asked = wait.as_ref().filter(is_user_asked);
-                        configured.or(asked.map(|_| ToolVisibility::Full))
-                    }
-                    None => config.visibility_of_unknown_tools(),
-                },
+                visibility: visibility(name, wait.as_ref(), config),
                 name: name.map_or_else(|| printable_name(&requested.function), str::to_owned),
                 function: match offered {
                     Some(tool) => tool.function.clone(),
@@ -118,7 +109,7 @@ impl CheckedCall {
                     // It is not made.
                     None => Repetition::Harmless,
                 },
-                wait,
+                wait: wait.map(Box::new),
                 timeout_ms: offered.map(|tool| milliseconds(time_limit(tool, config))),
                 end: failure
                     .as_ref()
@@ -199,6 +190,21 @@ fn needs(tool: &AgentTool, config: &AgentConfig) -> Option<ActionNeeded> {
     let entry = config.tool_entry(&tool.definition.name)?;
     let is_required = entry.requires_approval(is_destructive);
     is_required.then_some(ActionNeeded::Approval)
+}
+
+/// Returns what users see of a call, if it is not the default. They see all of a call that they are asked
+/// about.
+fn visibility(
+    name: Option<&str>,
+    wait: Option<&Wait>,
+    config: &AgentConfig,
+) -> Option<ToolVisibility> {
+    let Some(name) = name else {
+        return config.visibility_of_unknown_tools();
+    };
+    let configured = config.tool_entry(name).and_then(|entry| entry.visibility);
+    let asked = wait.filter(|wait| wait.approver != Some(Approver::Staff));
+    configured.or(asked.map(|_| ToolVisibility::Full))
 }
 
 fn wait(needs: ActionNeeded, approver: Approver, expires_at: Timestamp) -> Wait {
