@@ -10,6 +10,7 @@ mod agent_tools;
 mod agents;
 mod agents_by_id;
 mod api_server;
+mod approvals;
 mod asyncapi;
 mod bad_bodies;
 mod bad_input;

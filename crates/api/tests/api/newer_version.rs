@@ -66,7 +66,7 @@ impl Shared {
 const EVENTS: [&str; 3] = [
     "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
          actor) \
-     select e.tenant_id, t.head_seq + 1, 'turn.requires_action', e.time, e.agent_id, \
+     select e.tenant_id, t.head_seq + 1, 'turn.paused', e.time, e.agent_id, \
          e.conversation_id, e.user_id, e.turn_id, e.actor \
      from events e join tenants t on t.id = e.tenant_id and t.head_seq = e.seq",
     "insert into events (tenant_id, seq, type, time, actor) \
@@ -101,7 +101,7 @@ async fn unknown_events_are_listed_and_streamed_with_empty_data() {
         }
         let page = reader.get(&format!("/api/events?since={since}")).await.ok();
         let (of_turn, of_nothing) = (&page["data"][0], &page["data"][1]);
-        assert_eq!(of_turn["type"], "turn.requires_action");
+        assert_eq!(of_turn["type"], "turn.paused");
         assert_eq!(of_turn["conversationId"], reply["conversationId"]);
         assert_eq!(of_turn["turnId"], reply["turnId"]);
         assert_eq!(

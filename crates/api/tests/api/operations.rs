@@ -53,6 +53,8 @@ pub(crate) struct TestResources {
     pub(crate) conversation: String,
     /// The turn of these messages.
     pub(crate) turn: String,
+    /// A turn whose first call waits for approval.
+    pub(crate) waiting: String,
     /// A key that may manage keys, and nothing else.
     pub(crate) key: String,
     /// A client whose tokens have all scopes.
@@ -70,6 +72,15 @@ impl TestResources {
         let conversation = id_of(&api.conversation(draft).await);
         let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
         let reply = api.chat(command).await;
+        let call = json!({"tool": "calculator", "arguments": {"expression": "1 + 1"}});
+        let config = json!({
+            "rules": [{"pattern": "add", "call": call, "reply": "{{result}}"}],
+            "tools": [{"name": "calculator", "approval": "always"}],
+        });
+        let calculating = id_of(&api.agent(json!({"name": "Bea", "config": config})).await);
+        let waiting = api
+            .chat(json!({"agentId": calculating, "message": "add"}))
+            .await;
         let manager = || json!({"name": "Manager", "scopes": ["keys:admin"]});
         let key = api.writer().post("/api/keys", manager()).await.created();
         let client = api.writer().post("/api/oauth-clients", manager()).await;
@@ -78,6 +89,7 @@ impl TestResources {
             agent,
             conversation,
             turn: reply["turnId"].as_str().expect("a turn").to_owned(),
+            waiting: waiting["turnId"].as_str().expect("a turn").to_owned(),
             key: id_of(&key),
             client: id_of(&client),
             client_secret: client["secret"].as_str().expect("a secret").to_owned(),
@@ -125,6 +137,7 @@ impl Operation {
         let id = match self.template {
             path if path.starts_with("/api/agents") => &resources.agent,
             path if path.starts_with("/api/conversations") => &resources.conversation,
+            "/api/turns/{id}/actions" => &resources.waiting,
             path if path.starts_with("/api/turns") => &resources.turn,
             path if path.starts_with("/api/keys") => &resources.key,
             path if path.starts_with("/api/oauth-clients") => &resources.client,
@@ -137,6 +150,7 @@ impl Operation {
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {
             "withdraw_user_tokens" => path + "?userId=grace",
+            "list_waiting_turns" => path + "?waitingFor=staff",
             _ => path,
         }
     }
@@ -198,6 +212,9 @@ impl Operation {
             "put_agent_config" => json!({"fallbackReply": "Hm."}),
             "chat" | "test_rules" => json!({"agentId": agent, "message": "Hello"}),
             "create_conversation" => json!({"agentId": agent}),
+            "answer_turn" => json!({"actions": [
+                {"callId": format!("{}-1", resources.waiting), "decision": "approve"},
+            ]}),
             "patch_conversation" => json!({"title": "Greetings"}),
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})

@@ -130,12 +130,19 @@ provoked! {
     };
 }
 
-/// Codes that need a faulty service: tested in `faulty_service` and `rate_limits`.
+/// Codes that need a faulty service, or a turn that waits: tested in `faulty_service`, `rate_limits` and
+/// `approvals`, and below the API.
 const STAGED: &[ProblemCode] = &[
     ProblemCode::RateLimited,
     ProblemCode::RequestTimeout,
     ProblemCode::ConversationBusy,
     ProblemCode::TurnCancelled,
+    ProblemCode::ActionNotFound,
+    ProblemCode::ActionRequired,
+    ProblemCode::ActionDecided,
+    ProblemCode::ActionExpired,
+    ProblemCode::OwnConversation,
+    ProblemCode::Upgrading,
     ProblemCode::IdempotencyKeyInUse,
     ProblemCode::Internal,
     ProblemCode::EngineFailed,

@@ -6,7 +6,7 @@ use domain::{
     Action, ConversationId, MessageId, Principal, PrincipalId, ProblemCode, Scope, Stamp, TenantId,
     TurnId,
 };
-use ports::{FoundTurn, RepositoryError};
+use ports::RepositoryError;
 use writes::{AnswerOutcome, AnswerTurn, CallAnswer, MayAnswer, NotStaff, UndecidedCall};
 
 use super::{TurnError, TurnService};
@@ -33,7 +33,7 @@ impl TurnService {
             actor: &caller.id,
             conversation_id: found.turn.conversation_id,
             turn_id: id,
-            may: may_answer(caller, &found),
+            may: may_answer(caller, found.user_id.as_deref()),
             answers,
         };
         let outcome = answering.write(&self.context, &self.runner).await?;
@@ -113,9 +113,8 @@ pub(crate) async fn expire(
     }
 }
 
-/// Returns what a caller may answer in a turn.
-fn may_answer(caller: &Principal, found: &FoundTurn) -> MayAnswer {
-    let owner = found.user_id.as_deref();
+/// Returns what a caller may answer in a conversation of this user.
+fn may_answer(caller: &Principal, owner: Option<&str>) -> MayAnswer {
     let is_own = caller.user_id.is_some() && caller.user_id.as_deref() == owner;
     let has_scopes = caller.scopes.contains(Scope::ToolsApprove) && caller.confined_to().is_none();
     MayAnswer {
@@ -168,5 +167,36 @@ impl Answering<'_> {
         }
         let reason = "this node is marked as dead again and again";
         Err(RepositoryError::Unavailable(reason.into()).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(scopes: &[Scope], user_id: Option<&str>) -> Principal {
+        Principal {
+            tenant: "default".parse().unwrap(),
+            id: PrincipalId::new("any"),
+            scopes: scopes.iter().copied().collect(),
+            user_id: user_id.map(str::to_owned),
+            names_user: false,
+        }
+    }
+
+    #[test]
+    fn staff_needs_a_scope_and_decides_in_no_conversation_of_its_own() {
+        let staff = [Scope::ToolsApprove, Scope::ConversationsAll];
+        for (scopes, user, expected) in [
+            (&staff[..], Some("bob"), Ok(())),
+            (&staff[..], Some("ada"), Err(NotStaff::OwnConversation)),
+            (&staff[..1], Some("bob"), Err(NotStaff::Scope)),
+            (&staff[..1], None, Ok(())),
+            (&[Scope::ChatWrite][..], None, Err(NotStaff::Scope)),
+        ] {
+            let may = may_answer(&principal(scopes, user), Some("ada"));
+            assert_eq!(may.for_staff, expected);
+            assert_eq!(may.for_user, scopes.contains(&Scope::ChatWrite));
+        }
     }
 }
