@@ -28,6 +28,15 @@ async fn shown_within(
     history.await.success().iter().map(line).collect()
 }
 
+fn no_messages() -> HistoryLimits {
+    HistoryLimits {
+        max_messages: Some(0),
+        max_characters: Some(0),
+        tool_results: Some(false),
+        ..HistoryLimits::default()
+    }
+}
+
 fn line(message: &HistoryMessage) -> String {
     let HistoryMessage {
         seq, role, content, ..
@@ -196,14 +205,8 @@ pub async fn history_ends_with_the_acts_for_the_same_message(storage: &Store) {
     let second = again(2, 1);
     start(storage, &second, 2, Repetition::Acts).await;
     assert_eq!(shown(storage, &conversation, 1).await, ["1 user  [call 1]"]);
-    let none = HistoryLimits {
-        max_messages: Some(0),
-        max_characters: Some(0),
-        tool_results: Some(false),
-        ..HistoryLimits::default()
-    };
     assert_eq!(
-        shown_within(storage, &conversation, 1, none).await,
+        shown_within(storage, &conversation, 1, no_messages()).await,
         ["1 user  [call 1]"],
         "no limit hides what was done for the same message"
     );
@@ -319,7 +322,6 @@ fn with_key(number: u32, agent: &Agent, conversation: &Conversation, turn_count:
 
 /// A turn that repeats a failed one with its key learns what that has done, whatever came in between, and
 /// whatever the limits of the history are.
-#[expect(clippy::too_many_lines, reason = "one conversation, step by step")]
 pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = with_key(1, &agent, &conversation, 0);
@@ -330,50 +332,53 @@ pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
     setup::complete_turn(storage, &other, 2).await;
     let second = with_key(3, &agent, &conversation, 2);
     start(storage, &second, 3, Repetition::Acts).await;
-    let between = ["2 user Question 2", "3 agent Reply 2 [call 2]"];
-    let shown_between = [
-        "1 user Question 1",
-        between[0],
-        between[1],
-        "4 user  [call 1]",
-    ];
-    assert_eq!(shown(storage, &conversation, 4).await, shown_between);
+    assert_eq!(
+        shown(storage, &conversation, 4).await,
+        [
+            "1 user Question 1",
+            "2 user Question 2",
+            "3 agent Reply 2 [call 2]",
+            "4 user  [call 1]",
+        ]
+    );
     setup::fail_turn(storage, &second).await;
     let other = begin(4, &agent, &conversation, 3);
     setup::start_turn(storage, &other).await;
     setup::complete_turn(storage, &other, 4).await;
-    // It has no call of its own.
-    let third = with_key(5, &agent, &conversation, 4);
+    a_third_turn_without_calls_repeats_both(storage, &agent, &conversation).await;
+}
+
+async fn a_third_turn_without_calls_repeats_both(
+    storage: &Store,
+    agent: &Agent,
+    conversation: &Conversation,
+) {
+    let third = with_key(5, agent, conversation, 4);
     setup::start_turn(storage, &third).await;
-    let none = HistoryLimits {
-        max_messages: Some(0),
-        max_characters: Some(0),
-        tool_results: Some(false),
-        ..HistoryLimits::default()
-    };
+    let none = no_messages();
     let repeated = ["7 user  [call 1, call 3]"];
     assert_eq!(
-        shown_within(storage, &conversation, 7, none.clone()).await,
+        shown_within(storage, conversation, 7, none.clone()).await,
         repeated
     );
     setup::complete_turn(storage, &third, 5).await;
     let messages = lookup::messages(storage, conversation.id).await;
     let answered = messages.iter().position(|message| message.seq == 7);
-    let again = begin(6, &agent, &conversation, 5);
+    let again = begin(6, agent, conversation, 5);
     let again = fixture::answering_again(again, &messages[answered.expect("a message")], 6);
     setup::start_turn(storage, &again).await;
     assert_eq!(
-        shown_within(storage, &conversation, 7, none).await,
+        shown_within(storage, conversation, 7, none).await,
         repeated,
         "a reply that is generated again, too"
     );
     setup::complete_turn(storage, &again, 6).await;
     assert_eq!(
-        shown(storage, &conversation, 10).await,
+        shown(storage, conversation, 10).await,
         [
             "1 user Question 1 [call 1] Failed",
-            between[0],
-            between[1],
+            "2 user Question 2",
+            "3 agent Reply 2 [call 2]",
             "4 user Question 3 [call 3] Failed",
             "5 user Question 4",
             "6 agent Reply 4",
@@ -383,15 +388,20 @@ pub async fn history_ends_with_the_acts_of_repeated_turns(storage: &Store) {
     );
 }
 
-/// In a fork, a copied message that is answered again or superseded keeps what was done for it.
-#[expect(clippy::too_many_lines, reason = "one conversation, step by step")]
-pub async fn history_of_a_fork_has_the_acts_of_copied_messages(storage: &Store) {
+/// A conversation with two turns that may have acted.
+async fn acted_twice(storage: &Store) -> (Agent, Conversation) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in [1, 2] {
         let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
         start(storage, &turn, number, Repetition::Acts).await;
         setup::complete_turn(storage, &turn, number).await;
     }
+    (agent, conversation)
+}
+
+/// In a fork, a copied message that is answered again keeps what was done for it, also in a fork of the fork.
+pub async fn history_of_a_fork_has_the_acts_of_messages_answered_again(storage: &Store) {
+    let (agent, conversation) = acted_twice(storage).await;
     let messages = lookup::messages(storage, conversation.id).await;
     let (asked, committed) = forks::fork(storage, 2, &conversation, &messages[..1], 2).await;
     committed.success();
@@ -413,7 +423,12 @@ pub async fn history_of_a_fork_has_the_acts_of_copied_messages(storage: &Store) 
         shown(storage, &second, 3).await,
         ["1 user Question 1 [call 1] Withdrawn"]
     );
+}
 
+/// The same for a copied message that is superseded.
+pub async fn history_of_a_fork_has_the_acts_of_superseded_messages(storage: &Store) {
+    let (agent, conversation) = acted_twice(storage).await;
+    let messages = lookup::messages(storage, conversation.id).await;
     let (all, committed) = forks::fork(storage, 4, &conversation, &messages, 2).await;
     committed.success();
     let edit = fixture::superseding(begin(5, &agent, &all, 0), 3, 2);
@@ -422,12 +437,8 @@ pub async fn history_of_a_fork_has_the_acts_of_copied_messages(storage: &Store) 
         ..edit
     };
     setup::start_turn(storage, &edit).await;
-    let none = HistoryLimits {
-        max_messages: Some(0),
-        ..HistoryLimits::default()
-    };
     assert_eq!(
-        shown_within(storage, &all, 5, none).await,
+        shown_within(storage, &all, 5, no_messages()).await,
         ["5 user  [call 2]"],
         "the text is the same"
     );

@@ -11,7 +11,8 @@ use crate::{
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Operations whose example names something that the reader replaces, and the status until then.
-const TO_BE_FILLED_IN: [(&str, u16); 5] = [
+const TO_BE_FILLED_IN: [(&str, u16); 6] = [
+    ("answer_turn", 404),
     ("chat", 404),
     ("create_conversation", 404),
     ("introspect_token", 401),

@@ -100,7 +100,8 @@ macro_rules! conversation_promises {
                 history_has_the_acts_of_superseded_messages,
                 history_of_a_fork_has_the_calls_of_the_original,
                 history_ends_with_the_acts_of_repeated_turns,
-                history_of_a_fork_has_the_acts_of_copied_messages,
+                history_of_a_fork_has_the_acts_of_messages_answered_again,
+                history_of_a_fork_has_the_acts_of_superseded_messages,
             }
         }
     };

@@ -111,25 +111,33 @@ impl MessageSql for SqliteStore {
 
     const PAST_TURNS: &'static str = concat!(
         "with recursive repeated(seq) as (select ?5 \
-            union select o.message_seq from repeated p \
-            join turns r on r.tenant_id = ?1 and r.conversation_id = ?2 \
-                and r.message_seq = p.seq and r.retry_of is not null \
-            join turns o on o.tenant_id = r.tenant_id and o.id = r.retry_of \
-                and o.conversation_id = ?2 and o.message_seq is not null), \
+            union select o.message_seq from repeated \
+            cross join turns r \
+                on r.tenant_id = ?1 and r.conversation_id = ?2 and r.message_seq = repeated.seq and r.retry_of is not null \
+            cross join turns o \
+                on o.tenant_id = ?1 and o.id = r.retry_of \
+            where o.conversation_id = ?2 and o.message_seq is not null), \
          origins(id) as (select unhex(replace(c.forked_from ->> 'conversationId', '-', '')) from conversations c \
             where c.tenant_id = ?1 and c.id = ?2 and ?3 > 0 and c.forked_from is not null \
-            union select unhex(replace(c.forked_from ->> 'conversationId', '-', '')) from origins a \
-            join conversations c on c.tenant_id = ?1 and c.id = a.id and c.forked_from is not null), \
+            union select unhex(replace(c.forked_from ->> 'conversationId', '-', '')) from origins \
+            cross join conversations c \
+                on c.tenant_id = ?1 and c.id = origins.id \
+            where c.forked_from is not null), \
+         copies as materialized (select n.id, n.seq from messages n \
+            where n.tenant_id = ?1 and n.conversation_id = ?2 and n.role = 'user' \
+                and exists (select 1 from origins)), \
          acting as (select ",
         acting_columns!(),
         ", t.message_seq as place from turns t \
             where t.tenant_id = ?1 and t.conversation_id = ?2 and t.has_acted is not null \
             union all select ",
         acting_columns!(),
-        ", n.seq as place from origins a \
-            join turns t on t.tenant_id = ?1 and t.conversation_id = a.id and t.has_acted is not null \
-            join messages n on n.tenant_id = ?1 and n.conversation_id = ?2 and n.id = t.message_id \
-            where t.sort_seq < (select min(f.sort_seq) from turns f \
+        ", copies.seq as place from origins \
+            cross join turns t \
+                on t.tenant_id = ?1 and t.conversation_id = origins.id and t.has_acted is not null \
+            cross join copies \
+                on copies.id = t.message_id \
+            where +t.sort_seq < (select min(f.sort_seq) from turns f \
                 where f.tenant_id = ?1 and f.conversation_id = ?2)) \
          select r.id, r.conversation_id, r.message_seq as answered_seq, r.place as message_seq, \
             r.status, r.input, r.is_retried, \
@@ -143,7 +151,7 @@ impl MessageSql for SqliteStore {
                 where s.tenant_id = ?1 and s.turn_id = r.id) as journal \
          from (select r.*, sum(r.bytes) over \
             (order by r.is_retried desc, r.place desc, r.sort_seq desc) as total \
-         from (select r.*, ?3 > 0 and r.place in (select p.seq from repeated p) as is_retried, \
+         from (select r.*, ?3 > 0 and r.place in (select seq from repeated) as is_retried, \
             (select sum(octet_length(s.body)) from turn_steps s \
                 where s.tenant_id = ?1 and s.turn_id = r.id) as bytes \
          from acting r where r.status in ('completed', 'failed', 'cancelled') \
@@ -153,11 +161,11 @@ impl MessageSql for SqliteStore {
                     and m.conversation_id = ?2 and m.seq < ?3 and ",
         is_remembered!(),
         " order by m.seq desc limit 1), 0)) \
-                or ?3 > 0 and r.place in (select p.seq from repeated p)) \
+                or ?3 > 0 and r.place in (select seq from repeated)) \
             and (r.place <= ?5 or ?3 > 0 and exists (select 1 from messages n \
                 where n.tenant_id = ?1 and n.conversation_id = ?2 and n.seq = r.place \
                 and n.superseded_at is not null)) \
-            and r.sort_seq <= ?6 \
+            and +r.sort_seq <= ?6 \
          order by is_retried desc, r.place desc, r.sort_seq desc limit 600) r) r \
          where r.total <= case when r.is_retried then 16777216 else ?7 end \
          order by r.place, r.sort_seq"
