@@ -11,7 +11,9 @@ alter table turns add column continues jsonb;
 alter table turns add column client_tools jsonb;
 
 create index turns_by_action_expiry on turns (action_expires_at) where action_expires_at is not null;
-create index turns_with_waiting_calls on turns (tenant_id, sort_seq) where action_expires_at is not null;
+-- The condition differs from that above, so that no sweep uses this index.
+create index turns_with_waiting_calls on turns (tenant_id, sort_seq)
+    where num_nonnulls(action_expires_at) = 1;
 
 drop index turns_unowned;
 create index turns_unowned on turns (tenant_id)

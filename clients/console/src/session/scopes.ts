@@ -7,6 +7,7 @@ export const SCOPES: Record<Scope, string> = {
   "agents:read": "Read agents and their configuration.",
   "agents:write": "Create, change and delete agents.",
   "chat:write": "Chat with agents and cancel turns.",
+  "tools:approve": "Approve or deny tool calls that wait for staff.",
   "conversations:read": "Read conversations, messages and turns.",
   "conversations:write": "Create, change and delete conversations.",
   "conversations:all": "For users: reach conversations of other users too.",

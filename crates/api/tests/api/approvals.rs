@@ -1,6 +1,6 @@
 //! Turns whose tool calls wait for the user, for the page or for staff.
 
-use domain::{ProblemCode, Scope};
+use domain::{ProblemCode, Scope, Usage};
 use serde_json::{Value, json};
 
 use crate::{
@@ -170,7 +170,7 @@ async fn a_chat_brings_tools_that_its_client_runs() {
     let chat = json!({"agentId": agent, "message": "Hi", "clientTools": [tool]});
     let (asked, ()) = tokio::join!(api.chat(chat.clone()), async {
         let call = script.next_call().await;
-        call.use_tool("open_cart", json!({"item": 1})).await;
+        call.use_tool_with("open_cart", Usage::default());
     });
     assert_eq!(asked["toolCalls"][0]["needs"], "output");
     let id = text(&asked["turnId"]);

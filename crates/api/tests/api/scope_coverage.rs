@@ -220,6 +220,10 @@ async fn each_of_the_accepted_scopes_is_enough() {
     let api = ApiServer::start().await;
     for (operation, accepted) in operations_with_scopes() {
         for scope in accepted {
+            // A call that waits for its user needs the other scope: see `approvals`.
+            if *scope == Scope::ToolsApprove {
+                continue;
+            }
             for credential in [Credential::Key, Credential::Token] {
                 let resources = TestResources::make(&api).await;
                 // A token of a user must get a scope of its issuer.

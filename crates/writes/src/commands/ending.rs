@@ -72,9 +72,11 @@ pub(super) fn needs_more(
     let turns = [ending].into_iter().chain(next);
     query.turns.extend(turns.map(|turn| (tenant.clone(), turn)));
     // A continuation begins with entries.
+    let has_entries = found.is_some_and(|found| found.continuations > 0);
+    let with_entries = next.filter(|_| has_entries);
     query
         .journals
-        .extend(next.map(|turn| (tenant.clone(), turn)));
+        .extend(with_entries.map(|turn| (tenant.clone(), turn)));
 }
 
 impl Planner<'_> {

@@ -32,13 +32,13 @@ macro_rules! lost_nodes {
 }
 
 /// The condition that the conversation of turn `r` is not deleted. Its deletion dismisses the calls that
-/// wait for staff.
+/// wait for staff. `offset 0` makes the planner look up the conversation by its whole key.
 macro_rules! exists {
     () => {
-        "exists (select 1 from conversations c join agents a \
-            on a.tenant_id = c.tenant_id and a.id = c.agent_id \
-            where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-            and c.deleted_at is null and a.deleted_at is null) and "
+        "exists (select 1 from conversations c where c.tenant_id = r.tenant_id \
+            and c.id = r.conversation_id and num_nonnulls(c.deleted_at) = 0 offset 0) \
+         and exists (select 1 from agents a where a.tenant_id = r.tenant_id \
+            and a.id = r.agent_id and num_nonnulls(a.deleted_at) = 0 offset 0) and "
     };
 }
 
@@ -75,7 +75,6 @@ relational::statements! {
         "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
              select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
                  and r.status = 'in_progress' and r.tenant_id = $1 and ",
-        exists!(),
         level_permits!("r"),
         " order by r.id limit $2) r \
          union all \
@@ -88,7 +87,7 @@ relational::statements! {
 
     const UNANSWERED_TURNS: &str = concat!(
         "select r.conversation_id, r.id, r.agent_id from turns r \
-         where r.action_expires_at <= clock_timestamp() and r.tenant_id = $1 and ",
+         where r.action_expires_at <= statement_timestamp() and r.tenant_id = $1 and ",
         exists!(),
         level_permits!("r"),
         " order by r.action_expires_at limit $2"
@@ -148,7 +147,7 @@ impl SweepSql for PostgresStore {
          where r.status = 'in_progress' and r.node_id is null and r.action_expires_at is null and ",
         level_permits!("r"),
         " union \
-         select r.tenant_id from turns r where r.action_expires_at <= clock_timestamp() and ",
+         select r.tenant_id from turns r where r.action_expires_at <= statement_timestamp() and ",
         exists!(),
         level_permits!("r"),
         " union \

@@ -86,7 +86,7 @@ macro_rules! list_waiting {
                 concat!(
                     "select r.*, octet_length(r.input) + octet_length(r.tool_calls::text) as bytes \
                      from turns r where r.tenant_id = t.id and r.sort_seq < $2 \
-                     and r.action_expires_at is not null and ",
+                     and num_nonnulls(r.action_expires_at) = 1 and ",
                     $filter,
                     " and ($4::uuid is null or r.agent_id = $4) \
                      and ($5::text is null or exists (select 1 from conversations c \

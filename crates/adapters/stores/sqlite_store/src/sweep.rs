@@ -74,7 +74,6 @@ relational::statements! {
         lost_nodes!(),
         "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
              on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
-        exists!(),
         level_permits!("r"),
         " union all \
          select r.conversation_id, r.id from turns r indexed by turns_unowned \

@@ -12,6 +12,7 @@ use super::client::{SocketClient, Upgrade};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     asyncapi::document,
+    operations::TestResources,
     script::{ScriptedTools, scripted},
 };
 
@@ -154,6 +155,7 @@ async fn every_example_of_a_command_is_executed() {
     let chat = json!({"agentId": agent, "message": "Hello"});
     let turn = api.chat(chat).await["turnId"].clone();
     let turn = turn.as_str().expect("a turn");
+    let waiting = TestResources::make(&api).await.waiting;
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let messages = &document()["components"]["messages"];
     let mut count = 0;
@@ -161,6 +163,10 @@ async fn every_example_of_a_command_is_executed() {
         for example in messages[key]["examples"].as_array().expect("examples") {
             let mut command = example["payload"].clone();
             insert_existing_ids(&mut command, &agent, &conversation, turn);
+            if command["type"] == "act" {
+                command["turnId"] = json!(waiting);
+                command["actions"][0]["callId"] = json!(format!("{waiting}-1"));
+            }
             if !command["token"].is_null() {
                 command["token"] = json!(api.writer().key());
             }

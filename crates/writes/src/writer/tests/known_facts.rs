@@ -178,9 +178,9 @@ async fn names_supersessions_and_forks_use_known_facts() {
 }
 
 /// Turns that end from outside are known, too. The next of several queued turns is not, and neither is
-/// the journal of a turn whose caller does not have its reply.
+/// the journal of a turn that runs.
 #[tokio::test]
-async fn cancellations_and_failures_of_queued_turns_use_known_facts() {
+async fn failures_of_queued_turns_use_known_facts_and_cancellations_read_the_journal() {
     let mut writing = Writing::start();
     let node = Some(fixture::node_id(1));
     let running = writing.started(1).await.turn_id;
@@ -199,19 +199,19 @@ async fn cancellations_and_failures_of_queued_turns_use_known_facts() {
         };
         assert_eq!(promoted.map(|promoted| promoted.turn.id), next);
     }
-    assert_eq!(writing.counts(), (1, 3, 0));
+    assert_eq!(writing.counts(), (3, 1, 0));
     writing.started(1).await;
     for _ in 0..2 {
         let begin = writing.begin(1);
         writing.write(begin).await.unwrap();
     }
-    assert_eq!(writing.counts(), (1, 6, 0));
-    for (turn, read) in writing.waiting(1).into_iter().zip([1, 2]) {
+    assert_eq!(writing.counts(), (3, 4, 0));
+    for (turn, read) in writing.waiting(1).into_iter().zip([3, 4]) {
         let outcome = writing.write(fail_queued(1, turn)).await.unwrap();
         assert!(outcome.is_some());
-        assert_eq!(writing.counts(), (read, 7, 0));
+        assert_eq!(writing.counts(), (read, 5, 0));
     }
     let running = writing.running(1).unwrap().turn_id;
     writing.write(cancel(1, running, None)).await.unwrap();
-    assert_eq!(writing.counts(), (3, 7, 0));
+    assert_eq!(writing.counts(), (5, 5, 0));
 }

@@ -44,7 +44,7 @@ relational::statements! {
 
     /// The calls of superseded replies no longer wait for staff.
     const DISMISS: &str = "\
-        update turns set action_expires_at = null \
+        update turns indexed by turns_by_conversation set action_expires_at = null \
         where tenant_id = ? and conversation_id = ? and reply_seq >= ? \
             and action_expires_at is not null and status not in ('queued', 'in_progress')";
 
