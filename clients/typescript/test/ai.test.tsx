@@ -77,8 +77,8 @@ test("a message is answered, and a reload shows the same", async () => {
   const chat = await open();
   chat.send("tool");
   await chat.until("tool", "Let me see. That is it.");
-  const calls = (messages: UIMessage[]) => messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "dynamic-tool"));
-  expect(calls(chat.messages)).toMatchObject([{ toolName: "calculator", state: "output-available", output: "408" }]);
+  const calls = (messages: UIMessage[]) => messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool-calculator"));
+  expect(calls(chat.messages)).toMatchObject([{ state: "output-available", output: "408" }]);
   const reloaded = await open(chat.id);
   expect(reloaded.texts).toEqual(chat.texts);
   expect(reloaded.messages.map(({ id }) => id)).toEqual(chat.messages.map(({ id }) => id));

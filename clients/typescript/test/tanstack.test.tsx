@@ -124,15 +124,12 @@ const Chat = ({ connection, threadId }: { connection: ReturnType<typeof agentCon
 const click = (name: string) => fireEvent.click(screen.getByText(name));
 const words = Array.from({ length: 10 }, (_, index) => `word${index + 1} `).join("");
 
-test("a chat of TanStack AI whose turn waits ends, and the next message continues", async () => {
+test("a chat of TanStack AI ends when its turn waits", async () => {
   const agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }] });
   render(<Chat connection={agentConnection(open(), agentId)} threadId="waiting" />);
   click("Send call calculator");
   await expect.poll(listed).toEqual(["call calculator", "Let me see. "]);
   await expect.poll(() => service.turns(agentId, "waiting")).toEqual(["requires_action"]);
-  click("Send Hello");
-  await expect.poll(listed).toEqual(["call calculator", "Let me see. ", "Hello", "You said: Hello"]);
-  await expect.poll(() => service.turns(agentId, "waiting")).toEqual(["completed", "completed"]);
 });
 
 test("a chat of TanStack AI is streamed over cuts, resumed and stopped", async () => {
