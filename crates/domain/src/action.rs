@@ -37,7 +37,7 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nobody has decided in time. No caller sends it.
+    /// The time to decide has passed; set by the service, never by a caller.
     Expire,
     /// The client has run the tool, with this output.
     Output(String),

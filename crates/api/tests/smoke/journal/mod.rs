@@ -139,7 +139,7 @@ async fn a_tool_that_ran_when_the_process_was_killed_is_not_called_again() {
     let calls = fixture.completed(&turn).await;
     let expected = [("shop/refund", "outcome_unknown"), ("shop/price", "ok")];
     assert_eq!(calls, pairs(&expected));
-    // What is harmless is called again, with the same id.
+    // A tool without side effects is called again, with the same id.
     let mut calls = fixture.shop.calls();
     calls.sort();
     let call =

@@ -82,7 +82,7 @@ async fn calls_that_have_ended_are_not_made_again() {
 async fn a_call_that_acts_is_not_made_again_and_its_outcome_is_unknown() {
     let fake_tools: Arc<FakeTools> = Arc::default();
     let mut request = request_with(&fake_tools, &["time"]);
-    // What was recorded counts, whatever the tool says now.
+    // The record of the call decides, even if the tool is described otherwise now.
     hint(&mut request, "time", READ_ONLY);
     let calls = [("time", Repetition::Acts, None)];
     let (turn, ended) = resume(&request, &lost_round(&request, &calls)).await;
