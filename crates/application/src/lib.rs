@@ -21,6 +21,7 @@ mod keyed_semaphore;
 pub mod live_turns;
 pub mod log_positions;
 pub mod node;
+mod pauses;
 pub mod principal_limits;
 pub mod purge;
 pub mod realtime;

@@ -232,6 +232,7 @@ impl TurnService {
             query.waiting_for.name(),
             query.agent,
             user_id.clone(),
+            (query.from, query.to),
         );
         let before = cursor
             .map(|cursor| cursor::decode::<Seq>(&binding, cursor))

@@ -7,16 +7,20 @@ use domain::{
 use ports::HistoryQuery;
 use writes::{BeginTurn, RecordSteps};
 
-use crate::{Store, fixture, forks, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
 /// Returns the history before a position, as lines: the position, the role, the text, the ids of the calls and
 /// the end of the turn.
-async fn shown(storage: &Store, conversation: &Conversation, before: i64) -> Vec<String> {
+pub(crate) async fn shown(
+    storage: &Store,
+    conversation: &Conversation,
+    before: i64,
+) -> Vec<String> {
     let limits = HistoryLimits::default();
     shown_within(storage, conversation, before, limits).await
 }
 
-async fn shown_within(
+pub(crate) async fn shown_within(
     storage: &Store,
     conversation: &Conversation,
     before: i64,
@@ -28,7 +32,7 @@ async fn shown_within(
     history.await.success().iter().map(line).collect()
 }
 
-fn no_messages() -> HistoryLimits {
+pub(crate) fn no_messages() -> HistoryLimits {
     HistoryLimits {
         max_messages: Some(0),
         max_characters: Some(0),
@@ -55,7 +59,7 @@ fn line(message: &HistoryMessage) -> String {
 }
 
 /// Starts a numbered turn that makes one call, with an id that contains the number.
-async fn start(storage: &Store, begin: &BeginTurn, number: u32, repetition: Repetition) {
+pub(crate) async fn start(storage: &Store, begin: &BeginTurn, number: u32, repetition: Repetition) {
     setup::start_turn(storage, begin).await;
     let call = ToolStep {
         repetition,
@@ -92,7 +96,12 @@ async fn record(
 }
 
 /// A numbered turn after that many others.
-fn begin(number: u32, agent: &Agent, conversation: &Conversation, turn_count: i64) -> BeginTurn {
+pub(crate) fn begin(
+    number: u32,
+    agent: &Agent,
+    conversation: &Conversation,
+    turn_count: i64,
+) -> BeginTurn {
     fixture::begin_turn(number, agent, fixture::existing(conversation, turn_count))
 }
 
@@ -273,45 +282,6 @@ pub async fn history_has_the_acts_of_superseded_messages(storage: &Store) {
     );
 }
 
-/// A fork has the calls of the turns whose messages are copied, and those of turns that they repeat.
-pub async fn history_of_a_fork_has_the_calls_of_the_original(storage: &Store) {
-    let (agent, conversation) = setup::chat(storage).await;
-    for number in [1, 2] {
-        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
-        start(storage, &turn, number, Repetition::Acts).await;
-        setup::complete_turn(storage, &turn, number).await;
-    }
-    let messages = lookup::messages(storage, conversation.id).await;
-    let again = fixture::answering_again(begin(3, &agent, &conversation, 2), &messages[2], 3);
-    setup::start_turn(storage, &again).await;
-    setup::complete_turn(storage, &again, 3).await;
-    let messages = lookup::messages(storage, conversation.id).await;
-    let (all, committed) = forks::fork(storage, 2, &conversation, &messages, 3).await;
-    committed.success();
-    let expected = [
-        "1 user Question 1",
-        "2 agent Reply 1 [call 1]",
-        "3 user Question 2",
-        "4 agent Reply 3 [call 2]",
-    ];
-    assert_eq!(shown(storage, &all, 5).await, expected);
-    let (asked, committed) = forks::fork(storage, 3, &conversation, &messages[..3], 3).await;
-    committed.success();
-    let left_out = "3 user Question 2 [call 2] LeftOut";
-    assert_eq!(
-        shown(storage, &asked, 4).await,
-        [expected[0], expected[1], left_out]
-    );
-    let (before, committed) = forks::fork(storage, 4, &conversation, &messages[..2], 3).await;
-    committed.success();
-    assert_eq!(shown(storage, &before, 3).await, expected[..2]);
-    // What happens in the original later is not part of its forks.
-    let again = fixture::answering_again(begin(4, &agent, &conversation, 3), &messages[2], 3);
-    start(storage, &again, 4, Repetition::Acts).await;
-    setup::complete_turn(storage, &again, 4).await;
-    assert_eq!(shown(storage, &all, 5).await, expected);
-}
-
 /// A turn with the key `k`, which repeats the failed one with that key.
 fn with_key(number: u32, agent: &Agent, conversation: &Conversation, turn_count: i64) -> BeginTurn {
     BeginTurn {
@@ -385,81 +355,5 @@ async fn a_third_turn_without_calls_repeats_both(
             "7 user Question 5",
             "9 agent Reply 6",
         ]
-    );
-}
-
-/// A conversation with two turns that may have acted.
-async fn acted_twice(storage: &Store) -> (Agent, Conversation) {
-    let (agent, conversation) = setup::chat(storage).await;
-    for number in [1, 2] {
-        let turn = begin(number, &agent, &conversation, i64::from(number) - 1);
-        start(storage, &turn, number, Repetition::Acts).await;
-        setup::complete_turn(storage, &turn, number).await;
-    }
-    (agent, conversation)
-}
-
-/// In a fork, a copied message that is answered again keeps what was done for it, also in a fork of the fork.
-pub async fn history_of_a_fork_has_the_acts_of_messages_answered_again(storage: &Store) {
-    let (agent, conversation) = acted_twice(storage).await;
-    let messages = lookup::messages(storage, conversation.id).await;
-    let (asked, committed) = forks::fork(storage, 2, &conversation, &messages[..1], 2).await;
-    committed.success();
-    let copied = lookup::messages(storage, asked.id).await;
-    let again = fixture::answering_again(begin(3, &agent, &asked, 0), &copied[0], 1);
-    setup::start_turn(storage, &again).await;
-    assert_eq!(shown(storage, &asked, 1).await, ["1 user  [call 1]"]);
-    setup::complete_turn(storage, &again, 3).await;
-    let answered = ["1 user Question 1", "2 agent Reply 3 [call 1]"];
-    assert_eq!(shown(storage, &asked, 3).await, answered);
-
-    // A fork of the fork.
-    let copied = lookup::messages(storage, asked.id).await;
-    let (second, committed) = forks::fork(storage, 3, &asked, &copied, 1).await;
-    committed.success();
-    let edit = fixture::superseding(begin(4, &agent, &second, 0), 1, 0);
-    setup::start_turn(storage, &edit).await;
-    assert_eq!(
-        shown(storage, &second, 3).await,
-        ["1 user Question 1 [call 1] Withdrawn"]
-    );
-}
-
-/// The same for a copied message that is superseded.
-pub async fn history_of_a_fork_has_the_acts_of_superseded_messages(storage: &Store) {
-    let (agent, conversation) = acted_twice(storage).await;
-    let messages = lookup::messages(storage, conversation.id).await;
-    let (all, committed) = forks::fork(storage, 4, &conversation, &messages, 2).await;
-    committed.success();
-    let edit = fixture::superseding(begin(5, &agent, &all, 0), 3, 2);
-    let edit = BeginTurn {
-        input: "Question 2".to_owned(),
-        ..edit
-    };
-    setup::start_turn(storage, &edit).await;
-    assert_eq!(
-        shown_within(storage, &all, 5, no_messages()).await,
-        ["5 user  [call 2]"],
-        "the text is the same"
-    );
-    setup::complete_turn(storage, &edit, 5).await;
-    assert_eq!(
-        shown(storage, &all, 7).await,
-        [
-            "1 user Question 1",
-            "2 agent Reply 1 [call 1]",
-            "5 user Question 2",
-            "6 agent Reply 5 [call 2]",
-        ]
-    );
-    // The other message, too, after which everything is superseded.
-    let copied = lookup::messages(storage, all.id).await;
-    let again = fixture::answering_again(begin(6, &agent, &all, 1), &copied[0], 1);
-    setup::start_turn(storage, &again).await;
-    let shown = shown(storage, &all, 1).await;
-    assert_eq!(shown.last().map(String::as_str), Some("1 user  [call 1]"));
-    assert!(
-        shown.iter().any(|line| line.contains("[call 2]")),
-        "{shown:?}"
     );
 }

@@ -177,6 +177,7 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
         result: Some(text.to_owned()),
         name: text.to_owned(),
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
+        edited_arguments: Some(serde_json::json!({ text: text })),
         status: text.to_owned(),
         duration_ms: i64::MAX,
         needs: None,

@@ -1,19 +1,13 @@
 //! Turns that wait for answers to their tool calls: `SuspendTurn` and `AnswerTurn`.
 
-use std::time::Duration;
-
 use domain::{
-    Action, ActionNeeded, Approver, EventType, FinishReason, ModelResponse, ProblemCode, Timestamp,
-    ToolStep, TurnId, TurnStatus, TurnStep, Unanswered, Wait, admission::OnBusy,
-    turn_step::tool_calls,
+    Action, ActionNeeded, EventType, FinishReason, ModelResponse, ProblemCode, Timestamp, ToolStep,
+    TurnStatus, TurnStep, Unanswered, Wait, admission::OnBusy, turn_step::tool_calls,
 };
 use writes::{
     AnswerOutcome, AnswerRejection, AnswerTurn, BeginOutcome, BeginTurn, CallAnswer, CancelOutcome,
-    ConversationTarget, MayAnswer, NotStaff, PromotedTurn, Reply, SuspendOutcome, SuspendTurn,
-    Sweep, TurnEnding,
+    ConversationTarget, MayAnswer, PromotedTurn, Reply, SuspendOutcome, SuspendTurn, TurnEnding,
 };
-
-use ports::{WaitingFor, WaitingQuery};
 
 use crate::{
     Store,
@@ -24,11 +18,11 @@ use crate::{
 };
 
 /// A time that no test reaches.
-fn far() -> Timestamp {
+pub(crate) fn far() -> Timestamp {
     fixture::at(1_000_000_000_000)
 }
 
-fn call(id: &str, needs: ActionNeeded, expires_at: Timestamp) -> TurnStep {
+pub(crate) fn call(id: &str, needs: ActionNeeded, expires_at: Timestamp) -> TurnStep {
     TurnStep::Tool(ToolStep {
         wait: Some(Box::new(Wait {
             needs,
@@ -50,7 +44,7 @@ fn text_so_far(calls: &[TurnStep]) -> Reply {
     }
 }
 
-fn suspend(begin: &BeginTurn, calls: &[TurnStep], expires_at: Timestamp) -> SuspendTurn {
+pub(crate) fn suspend(begin: &BeginTurn, calls: &[TurnStep], expires_at: Timestamp) -> SuspendTurn {
     SuspendTurn {
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
@@ -64,7 +58,7 @@ fn suspend(begin: &BeginTurn, calls: &[TurnStep], expires_at: Timestamp) -> Susp
 }
 
 /// Records the calls of a running turn.
-async fn record(storage: &Store, begin: &BeginTurn, calls: &[TurnStep]) {
+pub(crate) async fn record(storage: &Store, begin: &BeginTurn, calls: &[TurnStep]) {
     let model = TurnStep::Model(ModelResponse::default());
     let steps = [model].into_iter().chain(calls.iter().cloned());
     let record = fixture::record_steps(begin, steps.enumerate().collect());
@@ -96,11 +90,15 @@ const EVERYTHING: MayAnswer = MayAnswer {
     for_staff: Ok(()),
 };
 
-async fn answer(storage: &Store, begin: &BeginTurn, answers: &[(&str, Action)]) -> AnswerOutcome {
+pub(crate) async fn answer(
+    storage: &Store,
+    begin: &BeginTurn,
+    answers: &[(&str, Action)],
+) -> AnswerOutcome {
     answer_as(storage, begin, answers, EVERYTHING).await
 }
 
-async fn answer_as(
+pub(crate) async fn answer_as(
     storage: &Store,
     begin: &BeginTurn,
     answers: &[(&str, Action)],
@@ -128,7 +126,7 @@ fn output(text: &str) -> Action {
     Action::Output(text.to_owned())
 }
 
-fn resumed(outcome: AnswerOutcome) -> Option<Box<PromotedTurn>> {
+pub(crate) fn resumed(outcome: AnswerOutcome) -> Option<Box<PromotedTurn>> {
     match outcome {
         AnswerOutcome::Stored { resumed, .. } => resumed,
         other => panic!("{other:?}"),
@@ -136,14 +134,14 @@ fn resumed(outcome: AnswerOutcome) -> Option<Box<PromotedTurn>> {
 }
 
 /// The conversation of a turn, after that.
-const fn existing(begin: &BeginTurn) -> ConversationTarget {
+pub(crate) const fn existing(begin: &BeginTurn) -> ConversationTarget {
     ConversationTarget::Existing {
         id: begin.target.id(),
         turn_count: 1,
     }
 }
 
-async fn statuses(storage: &Store, begin: &BeginTurn) -> Vec<String> {
+pub(crate) async fn statuses(storage: &Store, begin: &BeginTurn) -> Vec<String> {
     let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     turn.tool_calls
@@ -392,184 +390,4 @@ pub async fn a_waiting_turn_ends_with_its_conversation(storage: &Store) {
     let late = answer(storage, &begin, &[("1", Action::Approve)]).await;
     assert_eq!(late, AnswerOutcome::NotFound);
     assert_eq!(run_sweep(storage, &sweep()).await.failed, []);
-}
-
-fn staff_call(id: &str, expires_at: Timestamp) -> TurnStep {
-    let TurnStep::Tool(mut step) = call(id, ActionNeeded::Approval, expires_at) else {
-        unreachable!()
-    };
-    if let Some(wait) = &mut step.wait {
-        wait.approver = Some(Approver::Staff);
-    }
-    TurnStep::Tool(step)
-}
-
-/// Turn 1 has completed; its call waits for staff until this time.
-async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
-    let agent = two_nodes(storage).await;
-    let conversation = setup::conversation(storage, 1, &agent).await;
-    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::start_turn(storage, &begin).await;
-    let calls = [staff_call("1", expires_at)];
-    record(storage, &begin, &calls).await;
-    let reply = Reply {
-        tool_calls: tool_calls(&calls, Unanswered::Dismissed),
-        ..fixture::reply(1)
-    };
-    let finish = fixture::finish(&begin, TurnEnding::Completed(reply));
-    setup::finish_turn(storage, finish).await;
-    begin
-}
-
-async fn waiting_for_staff(storage: &Store) -> Vec<TurnId> {
-    let query = WaitingQuery {
-        waiting_for: WaitingFor::Staff,
-        agent: None,
-        user_id: None,
-        conversation: None,
-        before: None,
-        limit: 10,
-    };
-    let turns = &storage.turns;
-    let page = turns
-        .list_waiting(&fixture::tenant(), &query)
-        .await
-        .success();
-    page.value
-        .items
-        .into_iter()
-        .map(|turn| turn.item.id)
-        .collect()
-}
-
-/// A call that waits for staff does not hold its turn. The decision begins another turn, whose journal
-/// begins with the call.
-pub async fn a_decision_of_staff_begins_another_turn(storage: &Store) {
-    let begin = undecided(storage, far()).await;
-    assert_eq!(statuses(storage, &begin).await, ["waiting"]);
-    assert_eq!(waiting_for_staff(storage).await, [begin.turn_id]);
-    let nobody = MayAnswer {
-        for_user: true,
-        for_staff: Err(NotStaff::Scope),
-    };
-    let approve = [("1", Action::Approve)];
-    let rejected = answer_as(storage, &begin, &approve, nobody).await;
-    let reason = AnswerRejection::NotForStaff(NotStaff::Scope);
-    assert_eq!(rejected, AnswerOutcome::Rejected { index: 0, reason });
-    let report = resumed(answer(storage, &begin, &approve).await).expect("it runs at once");
-    let continued = report.turn.continues.clone().expect("the call");
-    assert_eq!(
-        (continued.turn_id, continued.call_id.as_str()),
-        (begin.turn_id, "1")
-    );
-    let [TurnStep::Model(_), TurnStep::Tool(carried)] = &report.journal[..] else {
-        panic!("{:?}", report.journal)
-    };
-    assert_eq!((carried.call_id.as_str(), &carried.end), ("1", &None));
-    assert_eq!(
-        lookup::journal(storage, report.turn.id).await,
-        report.journal
-    );
-    assert_eq!(statuses(storage, &begin).await, ["approved"]);
-    assert_eq!(waiting_for_staff(storage).await, []);
-    let again = answer(storage, &begin, &approve).await;
-    let continuation = Some(report.turn.id);
-    assert_eq!(again, AnswerOutcome::Repeated { continuation });
-    let finish = fixture::finish(
-        &BeginTurn {
-            turn_id: report.turn.id,
-            node: sweeper(),
-            ..begin.clone()
-        },
-        TurnEnding::Completed(fixture::reply(2)),
-    );
-    setup::finish_turn(storage, finish).await;
-    let messages = lookup::messages(storage, begin.target.id()).await;
-    let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
-    assert_eq!(
-        (seqs, messages[2].content.as_str()),
-        (vec![1, 2, 3], "Reply 2")
-    );
-}
-
-/// A decision while another turn waits or runs is queued, without a time limit, and dismisses no question.
-pub async fn a_decision_of_staff_waits_for_the_turn_before(storage: &Store) {
-    let begin = undecided(storage, far()).await;
-    let next = BeginTurn {
-        target: existing(&begin),
-        turn_id: fixture::turn_id(2),
-        message_id: fixture::message_id(10),
-        reply_id: fixture::message_id(11),
-        ..begin.clone()
-    };
-    setup::start_turn(storage, &next).await;
-    let denied = Action::Deny { reason: None };
-    let outcome = answer(storage, &begin, &[("1", denied)]).await;
-    let AnswerOutcome::Stored {
-        resumed: None,
-        continuation: Some(id),
-        ..
-    } = outcome
-    else {
-        panic!("{outcome:?}")
-    };
-    let calls = [call("9", ActionNeeded::Approval, far())];
-    record(storage, &next, &calls).await;
-    let suspended = storage
-        .writes
-        .write(suspend(&next, &calls, far()))
-        .await
-        .success();
-    assert!(
-        matches!(suspended, SuspendOutcome::Waits(_)),
-        "{suspended:?}"
-    );
-    let hasty = Sweep {
-        max_wait: Duration::ZERO,
-        ..sweep()
-    };
-    assert_eq!(run_sweep(storage, &hasty).await.failed, []);
-    let stamp = fixture::stamp(700);
-    let cancel =
-        storage
-            .turns
-            .cancel_turn(&next.tenant, next.turn_id, None, Some(sweeper()), &stamp);
-    let CancelOutcome::Cancelled { promoted, .. } = cancel.await.success() else {
-        panic!("it waited")
-    };
-    let promoted = promoted.expect("the continuation");
-    assert_eq!(promoted.turn.id, id);
-    let [_, TurnStep::Tool(carried)] = &promoted.journal[..] else {
-        panic!("{:?}", promoted.journal)
-    };
-    assert_eq!(
-        carried.end.as_ref().map(|end| end.status.as_str()),
-        Some("denied")
-    );
-}
-
-/// A sweep reports calls that nobody has decided in time, unless their reply is superseded or their
-/// conversation deleted.
-pub async fn a_sweep_reports_undecided_calls(storage: &Store) {
-    let begin = undecided(storage, fixture::at(550)).await;
-    let swept = run_sweep(storage, &sweep()).await;
-    assert_eq!(swept.undecided.len(), 1);
-    assert_eq!(swept.undecided[0].call_id, "1");
-    let late = answer(storage, &begin, &[("1", Action::Approve)]).await;
-    let reason = AnswerRejection::Expired;
-    assert_eq!(late, AnswerOutcome::Rejected { index: 0, reason });
-    let expired = resumed(answer(storage, &begin, &[("1", Action::Expire)]).await);
-    assert!(expired.is_some());
-    assert_eq!(statuses(storage, &begin).await, ["expired"]);
-    assert_eq!(run_sweep(storage, &sweep()).await.undecided, []);
-}
-
-/// The deletion of a conversation dismisses its calls that wait for staff.
-pub async fn a_deletion_dismisses_undecided_calls(storage: &Store) {
-    let begin = undecided(storage, fixture::at(550)).await;
-    let conversation = lookup::conversation(storage, begin.target.id()).await;
-    setup::delete_conversation(storage, &conversation.expect("it exists")).await;
-    let needed = storage.sweep.tenants_to_sweep(sweep().max_wait).await;
-    assert_eq!(needed.success(), []);
-    assert_eq!(waiting_for_staff(storage).await, []);
 }

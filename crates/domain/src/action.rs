@@ -31,6 +31,8 @@ open_enum! {
 pub enum Action {
     /// The call is to be made.
     Approve,
+    /// The call is to be made with these arguments instead: JSON text of an object.
+    ApproveEdited(String),
     /// The call is not to be made.
     Deny {
         /// The reason, for the model.
@@ -49,7 +51,9 @@ impl Action {
     /// Returns what it answers.
     pub const fn answers(&self) -> ActionNeeded {
         match self {
-            Self::Approve | Self::Deny { .. } | Self::Expire => ActionNeeded::Approval,
+            Self::Approve | Self::ApproveEdited(_) | Self::Deny { .. } | Self::Expire => {
+                ActionNeeded::Approval
+            }
             Self::Output(_) | Self::Error(_) => ActionNeeded::Output,
         }
     }

@@ -154,7 +154,8 @@ pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> OmittedToolData {
     let (mut all_bytes, mut user_bytes) = (0, 0);
     for call in calls.iter() {
         let result = call.result.as_ref().map_or(0, String::len);
-        let bytes = json_bytes(&call.arguments) + result;
+        let edited = call.edited_arguments.as_ref().map_or(0, json_bytes);
+        let bytes = json_bytes(&call.arguments) + edited + result;
         all_bytes += bytes;
         user_bytes += if is_shown_to_users(call) { bytes } else { 0 };
     }
@@ -170,6 +171,7 @@ pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> OmittedToolData {
         };
         if is_omitted {
             call.arguments = ToolCall::omitted_arguments();
+            call.edited_arguments = None;
             call.result = None;
         }
     }

@@ -56,7 +56,9 @@ pub mod text;
 pub mod ticket;
 pub mod timestamp;
 pub mod tool_call;
+pub mod tool_end;
 pub mod tool_entry;
+pub mod tool_step;
 pub mod tool_visibility;
 pub mod turn;
 pub mod turn_event;
@@ -108,13 +110,12 @@ pub use tenant::{Tenant, TenantId};
 pub use ticket::TicketText;
 pub use timestamp::Timestamp;
 pub use tool_call::ToolCall;
+pub use tool_end::ToolEnd;
 pub use tool_entry::{Approval, ToolEntry, ToolRunner};
+pub use tool_step::{CallDecision, Repetition, ToolStep, Unanswered, Wait};
 pub use tool_visibility::{Audience, ToolVisibility};
 pub use turn::{ContinuedCall, FinishReason, Turn, TurnStatus};
 pub use turn_event::{TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
-pub use turn_step::{
-    CallDecision, ModelResponse, ModelStep, Repetition, Resumption, ToolEnd, ToolStep, TurnStep,
-    Unanswered, Wait,
-};
+pub use turn_step::{ModelResponse, ModelStep, Resumption, TurnStep};
 pub use unknown_members::UnknownMembers;
 pub use usage::{RequestUsage, Usage};

@@ -1,6 +1,6 @@
 //! Points in time with millisecond precision, as both databases store them and the API shows them.
 
-use std::{fmt, ops::Add, time::Duration};
+use std::{fmt, ops::Add, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
@@ -52,6 +52,14 @@ impl Timestamp {
     /// Returns the time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = MalformedTimestamp;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
     }
 }
 

@@ -27,6 +27,10 @@ pub struct ToolCall {
     /// levels deep, or with which those of the turn would exceed 1 MiB of JSON. Null if they are not
     /// shown to users.
     pub arguments: Value,
+    /// The arguments with which it was made, if those who approved it have changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub edited_arguments: Option<Value>,
     /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
     /// or `too_many`; `running` until the call ends. If its turn or its process ended first:
     /// `outcome_unknown`, since it may have taken effect, or `cancelled` if the tool changes nothing.

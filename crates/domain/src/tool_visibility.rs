@@ -55,6 +55,7 @@ impl ToolCall {
             at: self.at,
             name: self.name.clone(),
             arguments: Value::Null,
+            edited_arguments: None,
             status: self.status.clone(),
             duration_ms: self.duration_ms,
             result: None,

@@ -1,16 +1,18 @@
-//! Turns whose tool calls wait for the user, for the page or for staff.
+//! Turns whose tool calls wait for the user or for the page.
 
 use domain::{ProblemCode, Scope, Usage};
 use serde_json::{Value, json};
+use sqlx::ConnectOptions as _;
 
 use crate::{
-    api_server::{ApiServer, id_of},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::{scripted_agent, turn},
+    postgres::Database,
     user_tokens::{BACKEND, backend, user},
 };
 
 /// An agent that calculates once someone has approved it.
-async fn calculating_agent(api: &ApiServer, approver: &str) -> String {
+pub(crate) async fn calculating_agent(api: &ApiServer, approver: &str) -> String {
     let call = json!({"tool": "calculator", "arguments": {"expression": "{{capture.1}}"}});
     let rules = json!([{"pattern": "what is (.*)\\?", "call": call, "reply": "{{result}}."}]);
     let tools = json!([{"name": "calculator", "approval": "always", "approver": approver}]);
@@ -18,19 +20,19 @@ async fn calculating_agent(api: &ApiServer, approver: &str) -> String {
     id_of(&api.agent(json!({"name": "Ada", "config": config})).await)
 }
 
-fn decision(turn: &str, decision: &str) -> Value {
+pub(crate) fn decision(turn: &str, decision: &str) -> Value {
     json!({"actions": [{"callId": format!("{turn}-1"), "decision": decision}]})
 }
 
-fn actions(turn: &str) -> String {
+pub(crate) fn actions(turn: &str) -> String {
     format!("/api/turns/{turn}/actions")
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().expect("text").to_owned()
 }
 
-async fn ask(api: &ApiServer, agent: &str) -> Value {
+pub(crate) async fn ask(api: &ApiServer, agent: &str) -> Value {
     let chat = json!({"agentId": agent, "message": "What is 2 + 3?", "userId": "ada"});
     api.chat(chat).await
 }
@@ -97,42 +99,6 @@ async fn a_denied_call_is_not_made_and_a_message_dismisses_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn staff_decides_later_and_another_turn_reports_it() {
-    let api = ApiServer::start().await;
-    let agent = calculating_agent(&api, "staff").await;
-    let asked = ask(&api, &agent).await;
-    assert_eq!(asked["finishReason"], "stop");
-    let id = text(&asked["turnId"]);
-    let staff = [Scope::ToolsApprove, Scope::ConversationsRead];
-    let staff = api.caller_with_scopes(&staff).await;
-    let listed = staff.get("/api/turns?waitingFor=staff").await.ok();
-    assert_eq!(listed["data"][0]["id"], id.as_str());
-    let nobody = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let rejected = nobody.post(&actions(&id), decision(&id, "approve")).await;
-    rejected.problem(ProblemCode::InsufficientScope);
-    let decided = staff.post(&actions(&id), decision(&id, "approve")).await;
-    assert_eq!(decided.status, 202, "{}", decided.text());
-    let begun = decided.json();
-    assert_eq!(begun["continues"]["turnId"], id.as_str());
-    let report = text(&begun["id"]);
-    let reported = loop {
-        let found = turn(&api, &report).await;
-        if found["status"] == "completed" {
-            break found;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    };
-    assert_eq!(reported["reply"]["content"], "5.");
-    assert_eq!(reported["toolCalls"][0]["id"], format!("{id}-1"));
-    assert_eq!(turn(&api, &id).await["toolCalls"][0]["status"], "approved");
-    let listed = staff.get("/api/turns?waitingFor=staff").await.ok();
-    assert_eq!(listed["data"], json!([]));
-    let again = staff.post(&actions(&id), decision(&id, "approve")).await;
-    assert_eq!(again.json()["id"], report.as_str());
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn users_answer_their_own_questions_and_never_decide_for_staff() {
     let api = ApiServer::start().await;
     let (_, backend) = backend(&api, BACKEND).await;
@@ -191,5 +157,25 @@ async fn a_chat_brings_tools_that_its_client_runs() {
     broken["clientTools"] = json!([{"name": "a b"}]);
     let broken = api.writer().post("/api/chat", broken).await;
     broken.problem(ProblemCode::ValidationFailed);
+    api.stop().await;
+}
+
+/// An older process would not know that such a turn waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_turn_waits_beside_a_process_of_an_earlier_version() {
+    let database = Database::make().await;
+    let on_postgres = || ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    let api = on_postgres().start().await;
+    let agent = calculating_agent(&api, "user").await;
+    let mut connection = database.options().connect().await.expect("it answers");
+    let older =
+        "insert into nodes (id, lease_until) values (gen_random_uuid(), now() + interval '1 hour')";
+    let inserted = sqlx::query(older).execute(&mut connection).await;
+    inserted.expect("the statement is valid");
+    let api = api.restart(on_postgres()).await;
+    let chat = json!({"agentId": agent, "message": "What is 2 + 3?"});
+    let response = api.writer().post("/api/chat", chat).await;
+    let problem = response.problem(ProblemCode::Upgrading);
+    assert_eq!(problem["retryable"], true);
     api.stop().await;
 }

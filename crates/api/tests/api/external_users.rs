@@ -13,13 +13,13 @@ const EVERYTHING_OF_TALKS: &str =
     "openid agents:read chat:write conversations:read conversations:write events:read";
 
 /// A signed-in user.
-struct User {
+pub(crate) struct User {
     id: String,
-    caller: Caller,
+    pub(crate) caller: Caller,
 }
 
 impl User {
-    async fn sign_in(
+    pub(crate) async fn sign_in(
         issuer: &mut ExternalIssuer,
         api: &ApiServer,
         login: &str,

@@ -87,6 +87,7 @@ mod shown_tools;
 mod slow_clients;
 mod sockets;
 mod sse_client;
+mod staff_approvals;
 mod storage_probe;
 mod store_calls;
 mod superseding;

@@ -1,7 +1,5 @@
 //! The end of a turn: its write, and the read of an end by another process.
 
-use std::time::Duration;
-
 use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
 use ports::RepositoryError;
 use writes::{
@@ -11,14 +9,11 @@ use writes::{
 
 use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
 use crate::{
+    cache::CachedCommand,
     engines::OpenCallStatus,
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
+    pauses::Pauses,
 };
-
-/// The first pause before a finished turn is written again to an unavailable store.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause between two attempts.
-const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// The end of a turn, and the turn that starts in its place.
 pub(super) struct FinishedTurn {
@@ -106,30 +101,40 @@ impl TurnFinisher<'_> {
         now: Timestamp,
     ) -> Result<SuspendOutcome, RepositoryError> {
         let subject = self.ownership.live.subject();
-        let mut pause = FIRST_PAUSE;
+        let suspend = || SuspendTurn {
+            tenant: subject.tenant.clone(),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            node: self.ownership.node,
+            reply: reply.clone(),
+            expires_at,
+            stamp: Stamp {
+                time: now,
+                actor: subject.started_by.clone(),
+            },
+            promote: self.runner.promotes_to().is_some(),
+        };
+        self.write(suspend, || {}).await
+    }
+
+    /// Writes a command, however long the store is unavailable. The command is made anew for each attempt,
+    /// because this process may begin to drain meanwhile; `unavailable` is called after each that fails.
+    async fn write<C: CachedCommand>(
+        &self,
+        command: impl Fn() -> C,
+        mut unavailable: impl FnMut(),
+    ) -> Result<C::Outcome, RepositoryError> {
+        let mut pauses = Pauses::default();
         loop {
-            let suspend = SuspendTurn {
-                tenant: subject.tenant.clone(),
-                turn_id: subject.turn_id,
-                conversation_id: subject.conversation_id,
-                node: self.ownership.node,
-                reply: reply.clone(),
-                expires_at,
-                stamp: Stamp {
-                    time: now,
-                    actor: subject.started_by.clone(),
-                },
-                promote: self.runner.promotes_to().is_some(),
-            };
-            match self.context.ports.writes.write(suspend).await {
+            match self.context.ports.writes.write(command()).await {
                 Err(error) if error.is_retryable() => {
                     tracing::warn!(
                         error = ports::error::one_line(&error),
-                        turn = %subject.turn_id,
-                        "store unavailable; the turn waits for an answer once it is stored"
+                        turn = %self.ownership.live.subject().turn_id,
+                        "store unavailable; the turn is kept in memory and stored later"
                     );
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_PAUSE);
+                    unavailable();
+                    pauses.wait().await;
                 }
                 outcome => return outcome,
             }
@@ -157,7 +162,7 @@ impl TurnFinisher<'_> {
             node: self.ownership.node,
             was_lost: false,
         };
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::default();
         let writes = self.context.ports.writes.of_uncached();
         while let Err(error) = writes.write(hand_over.clone()).await {
             tracing::warn!(
@@ -169,8 +174,7 @@ impl TurnFinisher<'_> {
             if !error.is_retryable() || self.runner.is_closed() {
                 break;
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            pauses.wait().await;
         }
         let draining = || TurnOutcome::Failed(Problem::new(ProblemCode::Draining));
         FinishedTurn::without_promotion(self.runner.is_draining().then(draining))
@@ -210,38 +214,23 @@ impl TurnFinisher<'_> {
     ) -> Result<FinishOutcome, RepositoryError> {
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
-        let mut pause = FIRST_PAUSE;
         let mut pending = None;
-        loop {
-            let finish = FinishTurn {
-                tenant: subject.tenant.clone(),
-                turn_id: subject.turn_id,
-                conversation_id: subject.conversation_id,
-                node: self.ownership.node,
-                ending: ending.clone(),
-                stamp: Stamp {
-                    time,
-                    actor: subject.started_by.clone(),
-                },
-                // Read in each attempt: the process may have started to drain meanwhile.
-                promote: self.runner.promotes_to().is_some(),
-            };
-            match self.context.ports.writes.write(finish).await {
-                Err(error) if error.is_retryable() => {
-                    tracing::warn!(
-                        error = ports::error::one_line(&error),
-                        turn = %subject.turn_id,
-                        "store unavailable; finished turn is kept in memory and stored later"
-                    );
-                    pending.get_or_insert_with(|| {
-                        self.context.pending_finishes.add(bytes_of(&ending))
-                    });
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_PAUSE);
-                }
-                outcome => return outcome,
-            }
-        }
+        let finish = || FinishTurn {
+            tenant: subject.tenant.clone(),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            node: self.ownership.node,
+            ending: ending.clone(),
+            stamp: Stamp {
+                time,
+                actor: subject.started_by.clone(),
+            },
+            promote: self.runner.promotes_to().is_some(),
+        };
+        let keep = || {
+            pending.get_or_insert_with(|| self.context.pending_finishes.add(bytes_of(&ending)));
+        };
+        self.write(finish, keep).await
     }
 
     /// Reads how a cancellation, a deletion or a sweep has ended the turn; if another process runs it by

@@ -63,7 +63,8 @@ pub(super) fn bytes_of(ending: &TurnEnding) -> usize {
 
 /// Returns the approximate memory of a call.
 fn bytes_of_call(call: &ToolCall) -> usize {
-    call.name.len() + call.status.len() + bytes_of_value(&call.arguments)
+    let edited = call.edited_arguments.as_ref().map_or(0, bytes_of_value);
+    call.name.len() + call.status.len() + bytes_of_value(&call.arguments) + edited
 }
 
 /// Returns the approximate memory of a value.

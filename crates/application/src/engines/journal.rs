@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use domain::{ModelStep, NodeId, Timestamp, ToolStep, TurnStep, turn_step::model_steps};
@@ -15,12 +14,10 @@ use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
 use serde_json::Value;
 use writes::{RecordSteps, Writes};
 
-use crate::live_turns::{LiveTurn, TurnOwnership};
-
-/// The first pause before entries are written again to an unavailable store.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause between two attempts.
-const MAX_PAUSE: Duration = Duration::from_secs(2);
+use crate::{
+    live_turns::{LiveTurn, TurnOwnership},
+    pauses::Pauses,
+};
 
 /// The number of turns whose calls are compared with a new one.
 const MAX_COMPARED_TURNS: usize = 100;
@@ -80,6 +77,8 @@ impl<'a> Journal<'a> {
             agent: None,
             user_id: None,
             conversation: Some(subject.conversation_id),
+            from: None,
+            to: None,
             before: None,
             limit: MAX_COMPARED_TURNS,
         };
@@ -180,7 +179,7 @@ impl<'a> Journal<'a> {
             begun,
             changed,
         };
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::default();
         loop {
             let error = match self.writes.write(record.clone()).await {
                 Ok(true) => return,
@@ -192,8 +191,7 @@ impl<'a> Journal<'a> {
                 turn = %subject.turn_id,
                 "cannot record the tool calls of a turn; retrying"
             );
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            pauses.wait().await;
         }
         self.live.stop();
         pending::<()>().await;

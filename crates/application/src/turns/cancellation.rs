@@ -1,6 +1,6 @@
 //! The cancellation of a turn.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use domain::{FinishReason, MessageId, PrincipalId, Stamp};
 use writes::{CancelOutcome, CancelTurn, Reply};
@@ -10,13 +10,8 @@ use crate::{
     chat::{ChatContext, TurnRunner},
     engines::{OpenCallStatus, PartialReply},
     live_turns::{LiveTurn, TurnOutcome},
+    pauses::Pauses,
 };
-
-/// The pause before the store is first read for the result of a cancellation, after it was
-/// unavailable.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The maximum pause between two such reads.
-const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// A cancellation of a turn. It runs in a task of its own, so that the turn that it promotes runs
 /// even if the caller drops the request meanwhile.
@@ -102,11 +97,11 @@ impl Cancellation {
     /// text of the turn is withheld meanwhile.
     async fn resolve_doubt(self) {
         let (stopped, subject) = (self.live.stopped(), self.live.subject());
-        let mut pause = FIRST_PAUSE;
-        let wait = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
+        let mut pauses = Pauses::default();
         // A turn that does not run here produces no text, and its waiters poll the store.
-        while wait(pause).await.is_some() && self.live.local_node().is_some() {
-            pause = (pause * 2).min(MAX_PAUSE);
+        while stopped.run_until_cancelled(pauses.wait()).await.is_some()
+            && self.live.local_node().is_some()
+        {
             let turns = &self.context.ports.turns;
             let found = turns.find(&subject.tenant, subject.turn_id).await;
             match found.map(|found| found.value) {

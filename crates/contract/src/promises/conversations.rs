@@ -98,8 +98,10 @@ macro_rules! conversation_promises {
                 history_has_no_call_without_an_end,
                 history_ends_with_the_acts_for_the_same_message,
                 history_has_the_acts_of_superseded_messages,
-                history_of_a_fork_has_the_calls_of_the_original,
                 history_ends_with_the_acts_of_repeated_turns,
+            }
+            forked_calls {
+                history_of_a_fork_has_the_calls_of_the_original,
                 history_of_a_fork_has_the_acts_of_messages_answered_again,
                 history_of_a_fork_has_the_acts_of_superseded_messages,
             }

@@ -168,6 +168,8 @@ macro_rules! turn_promises {
                 a_turn_does_not_wait_before_a_queued_message,
                 a_waiting_turn_can_be_cancelled,
                 a_waiting_turn_ends_with_its_conversation,
+            }
+            staff_decisions {
                 a_decision_of_staff_begins_another_turn,
                 a_decision_of_staff_waits_for_the_turn_before,
                 a_sweep_reports_undecided_calls,

@@ -1,9 +1,14 @@
 //! Answers to tool calls, as clients send them.
 
 use application::turns::CallAnswer;
-use domain::{Action, FaultCode, InputFault, ProblemCode, action::as_text};
+use domain::{
+    Action, FaultCode, InputFault, ProblemCode,
+    action::as_text,
+    sizes::{ARGUMENT_BYTES, ARGUMENT_LEVELS},
+    tool_call::is_nested_deeper,
+};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{problem::ApiError, request::JsonBody};
@@ -35,6 +40,11 @@ pub struct ActionItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decision: Option<ActionDecision>,
+    /// With an approval: the arguments with which the call is made instead of its own, at most 64 KiB. Only
+    /// from those who may decide for staff (`tools:approve`, of users also `conversations:all`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, nullable = false)]
+    arguments: Option<Map<String, Value>>,
     /// The reason of a denial, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2000, pattern = r"^[^\x00]*$", nullable = false)]
@@ -112,22 +122,25 @@ impl ActionsRequest {
 
 impl ActionItem {
     fn into_answer(self) -> Result<CallAnswer, InputFault> {
-        let reason = self.reason;
-        let action = match (self.decision, self.output, self.error) {
-            (Some(ActionDecision::Approve), None, None) if reason.is_none() => Action::Approve,
-            (Some(ActionDecision::Deny), None, None) => Action::Deny { reason },
-            (None, Some(output), None) if reason.is_none() => {
+        use ActionDecision::{Approve, Deny};
+        let about_decision = (self.arguments, self.reason);
+        let action = match (self.decision, about_decision, self.output, self.error) {
+            (Some(Approve), (None, None), None, None) => Action::Approve,
+            (Some(Approve), (Some(arguments), None), None, None) => {
+                Action::ApproveEdited(arguments_text(arguments)?)
+            }
+            (Some(Deny), (None, reason), None, None) => Action::Deny { reason },
+            (None, (None, None), Some(output), None) => {
                 Action::Output(output_text("/output", output)?)
             }
-            (None, None, Some(error)) if reason.is_none() => {
-                Action::Error(output_text("/error", error)?)
-            }
-            (None, None, None) => {
+            (None, (None, None), None, Some(error)) => Action::Error(output_text("/error", error)?),
+            (None, _, None, None) => {
                 let detail = "needs one of 'decision', 'output' and 'error'";
                 return Err(InputFault::new("", FaultCode::Required, detail));
             }
             _ => {
-                let detail = "takes one of 'decision', 'output' and 'error', and 'reason' only with a denial";
+                let detail = "takes one of 'decision', 'output' and 'error', 'arguments' only with an \
+                              approval, and 'reason' only with a denial";
                 return Err(InputFault::new("", FaultCode::NotCombinable, detail));
             }
         };
@@ -136,6 +149,20 @@ impl ActionItem {
             action,
         })
     }
+}
+
+/// Returns edited arguments as text, within the limits of those of a model.
+fn arguments_text(arguments: Map<String, Value>) -> Result<String, InputFault> {
+    let arguments = Value::Object(arguments);
+    let fault = |code, detail: &str| Err(InputFault::new("/arguments", code, detail));
+    if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
+        return fault(FaultCode::TooLong, "must be nested at most 32 deep");
+    }
+    let text = arguments.to_string();
+    if text.len() > ARGUMENT_BYTES {
+        return fault(FaultCode::TooLong, "must be at most 64 KiB");
+    }
+    Ok(text)
 }
 
 /// Returns the text of an output or an error, if it is not too long.

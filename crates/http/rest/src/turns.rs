@@ -1,7 +1,7 @@
 //! `/api/turns/{id}`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{FaultCode, ProblemCode, Turn, TurnEvent, TurnId};
+use domain::{FaultCode, ProblemCode, Timestamp, Turn, TurnEvent, TurnId};
 use kit::{
     actions::ActionsRequest,
     auth::{Authorized, ChatWrite, ConversationsRead, ToolsAnswer, TurnsRead},
@@ -15,6 +15,9 @@ use kit::{
 use ports::{WaitingFor, WaitingQuery};
 
 use crate::chat::{respond_async, stream_turn};
+
+/// The expected form of a time, in words.
+const TIME_IN_WORDS: &str = "must be an RFC 3339 time";
 
 /// Read a turn.
 #[utoipa::path(
@@ -40,6 +43,8 @@ pub async fn get_turn(
         ("waitingFor" = inline(WaitingForParameter), Query, description = "Whose answer they wait for."),
         ("agentId" = Option<String>, Query, description = "Only turns of this agent."),
         ("userId" = Option<String>, Query, description = "Only turns of conversations of this user."),
+        ("from" = Option<Timestamp>, Query, description = "Only turns that were created at this time or later."),
+        ("to" = Option<Timestamp>, Query, description = "Only turns that were created before this time."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
@@ -50,7 +55,15 @@ pub async fn list_waiting_turns(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let names = ["waitingFor", "agentId", "userId", "limit", "cursor"];
+    let names = [
+        "waitingFor",
+        "agentId",
+        "userId",
+        "from",
+        "to",
+        "limit",
+        "cursor",
+    ];
     let mut query = QueryParameters::read(&request, &names);
     let limit = query.limit();
     let waiting_for = match query.text("waitingFor") {
@@ -63,6 +76,8 @@ pub async fn list_waiting_turns(
     };
     let agent = query.text("agentId").map(ToOwned::to_owned);
     let user_id = query.text("userId").map(ToOwned::to_owned);
+    let from = query.parsed("from", TIME_IN_WORDS);
+    let to = query.parsed("to", TIME_IN_WORDS);
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
     let agent = agent.map(|id| id.parse().map_err(|_malformed| ProblemCode::AgentNotFound));
@@ -71,6 +86,8 @@ pub async fn list_waiting_turns(
         agent: agent.transpose()?,
         user_id,
         conversation: None,
+        from,
+        to,
         before: None,
         limit,
     };

@@ -1,6 +1,6 @@
 //! Turns as they are read.
 
-use domain::{AgentId, ConversationId, MessageId, PrincipalId, Seq, Turn, TurnStatus};
+use domain::{AgentId, ConversationId, MessageId, PrincipalId, Seq, Timestamp, Turn, TurnStatus};
 
 use crate::ListingOrder;
 
@@ -85,6 +85,10 @@ pub struct WaitingQuery {
     pub user_id: Option<String>,
     /// Only turns of this conversation.
     pub conversation: Option<ConversationId>,
+    /// Only turns that were created at this time or later.
+    pub from: Option<Timestamp>,
+    /// Only turns that were created before this time.
+    pub to: Option<Timestamp>,
     /// The position of the turn before which the page starts; `None` for the newest.
     pub before: Option<Seq>,
     /// The maximum number of turns.

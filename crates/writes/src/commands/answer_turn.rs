@@ -1,17 +1,18 @@
 //! Answers to the tool calls of a turn that waits for them.
 
-use std::time::Duration;
+mod call;
+mod outcome;
 
 use domain::{
-    Action, ActionNeeded, Approver, CallDecision, ConversationId, EventType, MessageId, NodeId,
-    Stamp, TenantId, ToolCall, ToolEnd, ToolStep, TurnId, TurnStatus, TurnStep, Unanswered,
-    tool_call::KeptCallData, turn_step::tool_calls,
+    Approver, ConversationId, EventType, MessageId, NodeId, Stamp, TenantId, TurnId, TurnStep,
+    Unanswered, turn_step::tool_calls,
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, StepRow, TurnAssignment, TurnRow, TurnWait},
 };
 
+pub use self::outcome::{AnswerOutcome, AnswerRejection, CallAnswer, MayAnswer, NotStaff};
 use super::{ending::turn_ids, in_doubt, promotion::promoted_turn};
 use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Scope};
 
@@ -38,91 +39,6 @@ pub struct AnswerTurn {
     pub reply_id: MessageId,
     /// Who answers, and when.
     pub stamp: Stamp,
-}
-
-/// What a caller may answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MayAnswer {
-    /// Calls that need the user, or the page.
-    pub for_user: bool,
-    /// Calls that need staff; or why not.
-    pub for_staff: Result<(), NotStaff>,
-}
-
-/// The reason why a caller may not decide for staff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotStaff {
-    /// It lacks the permission.
-    Scope,
-    /// It is the user of the conversation.
-    OwnConversation,
-}
-
-/// The answer to one call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallAnswer {
-    /// The call.
-    pub call_id: String,
-    /// The answer.
-    pub action: Action,
-}
-
-/// The outcome of an [`AnswerTurn`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnswerOutcome {
-    /// The answers are stored.
-    Stored {
-        /// The positions of the events.
-        committed: Committed,
-        /// The turn, or the continuation, if it goes on; `None` if it waits for further answers, or for the
-        /// turn before it.
-        resumed: Option<Box<PromotedTurn>>,
-        /// The turn that a decision of staff has begun.
-        continuation: Option<TurnId>,
-    },
-    /// Nothing was written: every call has been answered in the same way before.
-    Repeated {
-        /// The turn that a decision of staff has begun.
-        continuation: Option<TurnId>,
-    },
-    /// Nothing was written, because of this answer.
-    Rejected {
-        /// Its index.
-        index: usize,
-        /// The reason.
-        reason: AnswerRejection,
-    },
-    /// Nothing was written: the turn does not exist.
-    NotFound,
-    /// Nothing was written: the caller's node is marked as dead or unknown.
-    NodeDead,
-}
-
-/// The reason why a call cannot be answered so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AnswerRejection {
-    /// The turn has no such call, or it never waited.
-    NotFound,
-    /// It was answered differently, or its turn has ended.
-    Decided {
-        /// The status of the call.
-        status: String,
-    },
-    /// It is too late.
-    Expired,
-    /// It needs another kind of answer.
-    WrongKind {
-        /// What it needs.
-        needs: ActionNeeded,
-    },
-    /// A decision of staff does not stand alone.
-    NotAlone,
-    /// The turn of a call that waits for staff still runs.
-    Running,
-    /// The caller may not answer calls that need the user.
-    NotForUser,
-    /// The caller may not decide for staff.
-    NotForStaff(NotStaff),
 }
 
 impl Command for AnswerTurn {
@@ -265,67 +181,6 @@ impl AnswerTurn {
         })
     }
 
-    /// Answers one call. Returns `false` if it was answered in the same way before.
-    fn answer(
-        &self,
-        row: &TurnRow,
-        call: &mut ToolStep,
-        action: &Action,
-    ) -> Result<bool, AnswerRejection> {
-        let is_for_staff = call
-            .approver()
-            .is_some_and(|approver| approver != Approver::User);
-        let may_wait = match row.turn.status {
-            TurnStatus::RequiresAction => true,
-            TurnStatus::InProgress => is_for_staff,
-            // A call that waits for staff is dismissed with the reply of its turn.
-            _ => is_for_staff && row.action_expires_at.is_some(),
-        };
-        let is_open = call.is_waiting() && may_wait;
-        let status = call
-            .shown(&mut KeptCallData::default(), Unanswered::Dismissed)
-            .status;
-        let Some(wait) = &mut call.wait else {
-            return Err(AnswerRejection::NotFound);
-        };
-        if wait.needs != action.answers() {
-            return Err(AnswerRejection::WrongKind { needs: wait.needs });
-        }
-        match self.may {
-            MayAnswer { for_staff, .. } if is_for_staff => {
-                for_staff.map_err(AnswerRejection::NotForStaff)?;
-            }
-            MayAnswer { for_user, .. } if !for_user => return Err(AnswerRejection::NotForUser),
-            _ => {}
-        }
-        if is_for_staff && self.answers.len() > 1 {
-            return Err(AnswerRejection::NotAlone);
-        }
-        match &wait.decision {
-            Some(decision) if decision.action == *action => return Ok(false),
-            _ if !is_open => return Err(AnswerRejection::Decided { status }),
-            _ if is_for_staff && row.turn.status == TurnStatus::InProgress => {
-                return Err(AnswerRejection::Running);
-            }
-            _ if self.stamp.time >= wait.expires_at && *action != Action::Expire => {
-                return Err(AnswerRejection::Expired);
-            }
-            _ => {}
-        }
-        wait.decision = Some(CallDecision {
-            action: action.clone(),
-            by: self.stamp.actor.clone(),
-            at: self.stamp.time,
-            continuation: is_for_staff.then_some(self.continuation),
-        });
-        call.end = if is_for_staff {
-            Some(decided_end(action))
-        } else {
-            end_of(action)
-        };
-        Ok(true)
-    }
-
     /// Lets the turn go on, or wait for the answers that it lacks.
     fn store(
         &self,
@@ -390,34 +245,10 @@ fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
     waiting.min()
 }
 
-/// The end of a call that staff has decided so. Another turn makes the call, if it is approved.
-fn decided_end(action: &Action) -> ToolEnd {
-    end_of(action).unwrap_or_else(|| {
-        let result = "approved by staff; its outcome follows".to_owned();
-        ToolEnd::new("approved", result, Duration::ZERO)
-    })
-}
-
 fn is_decided_by_staff(step: &TurnStep) -> bool {
     let approver = match step {
         TurnStep::Tool(call) => call.approver(),
         _ => None,
     };
     approver.is_some_and(|approver| approver != Approver::User)
-}
-
-/// The end of a call that is answered so; `None` if it is made now.
-fn end_of(action: &Action) -> Option<ToolEnd> {
-    let (status, result) = match action {
-        Action::Approve => return None,
-        Action::Expire => ("expired", "not run: nobody decided in time".to_owned()),
-        Action::Deny { reason } => {
-            let because = reason.as_deref().map(|reason| format!(": {reason}"));
-            let text = format!("not run: it was denied{}", because.unwrap_or_default());
-            ("denied", text)
-        }
-        Action::Output(output) => (ToolCall::OK, output.clone()),
-        Action::Error(error) => ("failed", error.clone()),
-    };
-    Some(ToolEnd::new(status, result, Duration::ZERO))
 }

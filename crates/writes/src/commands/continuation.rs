@@ -1,8 +1,10 @@
 //! The turn that reports the outcome of a call that staff has decided.
 
+use std::mem;
+
 use domain::{
     ContinuedCall, EventType, LEVEL, ModelResponse, Timestamp, ToolCall, ToolEnd, ToolStep, Turn,
-    TurnStatus, TurnStep,
+    TurnStatus, TurnStep, Unanswered, tool_call::KeptCallData,
 };
 use ports::write_store::{ConversationFacts, StepRow, TurnRow, TurnWait};
 
@@ -71,16 +73,13 @@ impl AnswerTurn {
         let shown = tool_calls
             .iter_mut()
             .find(|call| call.id == decided.call_id);
-        if let (Some(call), Some(end)) = (shown, &decided.end) {
+        if let Some(call) = shown {
+            let after = decided.shown(&mut KeptCallData::default(), Unanswered::Dismissed);
             *call = ToolCall {
-                status: end.status.clone(),
-                result: Some(end.result.clone()),
-                needs: None,
-                approver: None,
-                expires_at: None,
-                decided_by: Some(self.stamp.actor.clone()),
-                decided_at: Some(self.stamp.time),
-                ..call.clone()
+                // Those of other calls may have left no room for them.
+                arguments: call.arguments.take(),
+                unknown: mem::take(&mut call.unknown),
+                ..after
             };
         }
         TurnWait {

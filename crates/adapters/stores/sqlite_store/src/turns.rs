@@ -92,7 +92,9 @@ macro_rules! list_waiting {
                      and (?5 is null or exists (select 1 from conversations c \
                         where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
                         and c.user_id = ?5)) \
-                     and (?6 is null or r.conversation_id = ?6) ",
+                     and (?6 is null or r.conversation_id = ?6) \
+                     and (?7 is null or r.created_at >= ?7) \
+                     and (?8 is null or r.created_at < ?8) ",
                     unless_deleted!(),
                     " order by r.sort_seq desc limit ?3"
                 ),

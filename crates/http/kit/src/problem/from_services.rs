@@ -260,6 +260,11 @@ fn rejected_answer(index: usize, reason: AnswerRejection) -> ApiError {
             let pointer = format!("/actions/{index}");
             ApiError::invalid(pointer, FaultCode::NotCombinable, detail)
         }
+        AnswerRejection::Edited => {
+            let detail = "only those who may decide for staff can change the arguments";
+            let pointer = format!("/actions/{index}/arguments");
+            ApiError::invalid(pointer, FaultCode::NotCombinable, detail)
+        }
         AnswerRejection::WrongKind { needs } => {
             let detail = format!("the call needs {}", needs.as_str());
             ApiError::invalid(

@@ -133,7 +133,9 @@ impl<S: TurnSql> TurnRepository for Repositories<S> {
             one_more,
             query.agent,
             user,
-            query.conversation
+            query.conversation,
+            query.from,
+            query.to
         ];
         let rows = self.0.fetch_all(statement, parameters).await?;
         let convert = |row: StoredTurn| row.try_into();

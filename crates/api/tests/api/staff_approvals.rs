@@ -1,0 +1,165 @@
+//! Tool calls that wait for approval by staff.
+
+use std::time::Duration;
+
+use domain::{ProblemCode, Scope};
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::ApiServer,
+    approvals::{actions, ask, calculating_agent, decision, text},
+    caller::Caller,
+    engines::turn,
+    external_users::User,
+    issuer::{ExternalIssuer, ProviderKind},
+};
+
+/// Waits for the end of the turn that a decision has begun.
+async fn reported(api: &ApiServer, begun: &Value) -> Value {
+    let id = text(&begun["id"]);
+    loop {
+        let found = turn(api, &id).await;
+        if found["status"] == "completed" {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn staff(api: &ApiServer) -> Caller {
+    let scopes = [Scope::ToolsApprove, Scope::ConversationsRead];
+    api.caller_with_scopes(&scopes).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_decides_later_and_another_turn_reports_it() {
+    let api = ApiServer::start().await;
+    let agent = calculating_agent(&api, "staff").await;
+    let asked = ask(&api, &agent).await;
+    assert_eq!(asked["finishReason"], "stop");
+    let id = text(&asked["turnId"]);
+    let staff = staff(&api).await;
+    let listed = staff.get("/api/turns?waitingFor=staff").await.ok();
+    assert_eq!(listed["data"][0]["id"], id.as_str());
+    let nobody = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let rejected = nobody.post(&actions(&id), decision(&id, "approve")).await;
+    rejected.problem(ProblemCode::InsufficientScope);
+    let decided = staff.post(&actions(&id), decision(&id, "approve")).await;
+    assert_eq!(decided.status, 202, "{}", decided.text());
+    let begun = decided.json();
+    assert_eq!(begun["continues"]["turnId"], id.as_str());
+    let reported = reported(&api, &begun).await;
+    assert_eq!(reported["reply"]["content"], "5.");
+    assert_eq!(reported["toolCalls"][0]["id"], format!("{id}-1"));
+    assert_eq!(turn(&api, &id).await["toolCalls"][0]["status"], "approved");
+    let listed = staff.get("/api/turns?waitingFor=staff").await.ok();
+    assert_eq!(listed["data"], json!([]));
+    let again = staff.post(&actions(&id), decision(&id, "approve")).await;
+    assert_eq!(again.json()["id"], reported["id"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_changes_the_arguments() {
+    let api = ApiServer::start().await;
+    let agent = calculating_agent(&api, "staff").await;
+    let id = text(&ask(&api, &agent).await["turnId"]);
+    let edited = |arguments: Value| json!({"actions": [{"callId": format!("{id}-1"), "decision": "approve", "arguments": arguments}]});
+    let staff = staff(&api).await;
+    for arguments in [json!("2"), json!([]), json!(null)] {
+        let rejected = staff.post(&actions(&id), edited(arguments)).await;
+        rejected.problem(ProblemCode::ValidationFailed);
+    }
+    let long = json!({"expression": "1".repeat(64 * 1024)});
+    let rejected = staff.post(&actions(&id), edited(long)).await;
+    rejected.problem(ProblemCode::ValidationFailed);
+    assert_eq!(rejected.faults()[0].0, "/actions/0/arguments");
+    let with_denial = json!({"actions": [
+        {"callId": format!("{id}-1"), "decision": "deny", "arguments": {}}
+    ]});
+    let rejected = staff.post(&actions(&id), with_denial).await;
+    assert_eq!(rejected.faults()[0].1, "not_combinable");
+    let other = json!({"expression": "20 + 3"});
+    let decided = staff.post(&actions(&id), edited(other.clone())).await;
+    assert_eq!(decided.status, 202, "{}", decided.text());
+    let reported = reported(&api, &decided.json()).await;
+    assert_eq!(reported["reply"]["content"], "23.");
+    let asked = turn(&api, &id).await;
+    for call in [&reported["toolCalls"][0], &asked["toolCalls"][0]] {
+        assert_eq!(call["arguments"], json!({"expression": "2 + 3"}));
+        assert_eq!(call["editedArguments"], other);
+    }
+    let again = staff.post(&actions(&id), edited(other)).await;
+    assert_eq!(again.json()["id"], reported["id"]);
+    let unedited = staff.post(&actions(&id), decision(&id, "approve")).await;
+    unedited.problem(ProblemCode::ActionDecided);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_staff_changes_the_arguments_of_a_call_that_waits_for_the_user() {
+    let api = ApiServer::start().await;
+    let agent = calculating_agent(&api, "user").await;
+    let id = text(&ask(&api, &agent).await["turnId"]);
+    let edited = json!({"actions": [{"callId": format!("{id}-1"), "decision": "approve",
+        "arguments": {"expression": "1"}}]});
+    let chatting = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let rejected = chatting.post(&actions(&id), edited.clone()).await;
+    rejected.problem(ProblemCode::ValidationFailed);
+    let fault = &rejected.faults()[0];
+    assert_eq!(
+        (fault.0.as_str(), fault.1.as_str()),
+        ("/actions/0/arguments", "not_combinable")
+    );
+    let both = [Scope::ChatWrite, Scope::ToolsApprove];
+    let both = api.caller_with_scopes(&both).await;
+    let answered = both.post(&actions(&id), edited).await.ok();
+    assert_eq!(answered["reply"]["content"], "1.");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_decides_in_their_own_conversation() {
+    let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
+    let api = issuer.trusting_server().start().await;
+    let agent = calculating_agent(&api, "staff").await;
+    let more = " tools:approve conversations:all";
+    let ada = User::sign_in(&mut issuer, &api, "auth0|ada", more).await;
+    let bob = User::sign_in(&mut issuer, &api, "auth0|bob", more).await;
+    let chat = json!({"agentId": agent, "message": "What is 2 + 3?"});
+    let id = text(&ada.caller.post("/api/chat", chat).await.ok()["turnId"]);
+    let own = ada
+        .caller
+        .post(&actions(&id), decision(&id, "approve"))
+        .await;
+    own.problem(ProblemCode::OwnConversation);
+    let decided = bob
+        .caller
+        .post(&actions(&id), decision(&id, "approve"))
+        .await;
+    assert_eq!(decided.status, 202, "{}", decided.text());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_limited_to_a_time() {
+    let api = ApiServer::start().await;
+    let agent = calculating_agent(&api, "staff").await;
+    let id = text(&ask(&api, &agent).await["turnId"]);
+    let created = text(&turn(&api, &id).await["createdAt"]);
+    let staff = staff(&api).await;
+    for (limits, count) in [
+        (format!("from={created}"), 1),
+        (format!("to={created}"), 0),
+        (format!("from={created}&to=2100-01-01T00:00:00Z"), 1),
+        ("from=2100-01-01T00:00:00Z".to_owned(), 0),
+    ] {
+        let path = format!("/api/turns?waitingFor=staff&{limits}");
+        let page = staff.get(&path).await.ok();
+        let found = page["data"].as_array().expect("a page").len();
+        assert_eq!(found, count, "{limits}");
+    }
+    let rejected = staff.get("/api/turns?waitingFor=staff&from=today").await;
+    rejected.problem(ProblemCode::ValidationFailed);
+    api.stop().await;
+}

@@ -1,0 +1,57 @@
+//! The end of a tool call.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ToolCall, sizes::TOOL_RESULT_BYTES};
+
+/// The end of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolEnd {
+    /// The status, as in [`ToolCall`].
+    pub status: String,
+    /// The result, or the reason of the failure; of a result that is too long, the beginning.
+    pub result: String,
+    /// `true` if the result is cut off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
+    /// The duration in milliseconds.
+    pub duration_ms: i64,
+}
+
+impl ToolEnd {
+    /// Creates the end of a call with this result, which is cut off if it is too long. Not every store takes
+    /// the character NUL.
+    pub fn new(status: &str, mut result: String, took: Duration) -> Self {
+        if result.contains('\0') {
+            result = result.replace('\0', "\u{fffd}");
+        }
+        let is_cut = result.len() > TOOL_RESULT_BYTES;
+        result.truncate(result.floor_char_boundary(TOOL_RESULT_BYTES));
+        Self {
+            status: status.to_owned(),
+            result,
+            is_cut,
+            duration_ms: i64::try_from(took.as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Returns the duration.
+    pub fn took(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.duration_ms).unwrap_or_default())
+    }
+
+    /// What a model reads of a call that waits for approval by staff.
+    pub fn waits_for_staff() -> Self {
+        let result = "This waits for approval by staff. Tell the user.";
+        Self::new(ToolCall::WAITING, result.to_owned(), Duration::ZERO)
+    }
+
+    /// The end of a call that ran when its process died, and that may have taken effect.
+    pub fn outcome_unknown() -> Self {
+        let result = "The service stopped while this ran. It may or may not have taken effect.";
+        Self::new(ToolCall::OUTCOME_UNKNOWN, result.to_owned(), Duration::ZERO)
+    }
+}
