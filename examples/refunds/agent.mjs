@@ -17,8 +17,9 @@ const AGENT = {
       { pattern: "refund (?:order )?(\\w-\\d+)", call: call("shop/issue_refund"), reply: "{{result}}" },
       { pattern: "cancel (?:order )?(\\w-\\d+)", call: call("shop/cancel_order"), reply: "{{result}}" },
       { pattern: "(\\w-\\d+)", call: call("shop/find_order"), reply: "{{result}}" },
+      { keywords: ["cart"], call: { tool: "open_cart" }, reply: "Your cart is open: {{result}}" },
     ],
-    fallbackReply: "Write: order A-77, cancel order A-78, or: refund order A-77.",
+    fallbackReply: "Write: order A-77, cancel order A-78, refund order A-77, or: show my cart.",
   },
 };
 
