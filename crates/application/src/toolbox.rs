@@ -122,6 +122,10 @@ impl Toolbox {
         let (named, calls_before) = (NamedTools::of(agent), before.map(calls_of_rules));
         let calls_before: Vec<_> = calls_before.into_iter().flatten().collect();
         for (index, call) in calls_of_rules(agent) {
+            let entry = agent.config.tool_entry(&call.tool);
+            if entry.is_some_and(ToolEntry::is_of_client) {
+                continue;
+            }
             let is_new = calls_before
                 .iter()
                 .all(|(_, known)| known.tool != call.tool);

@@ -7,11 +7,13 @@ mod remote_cancellation;
 use std::sync::Arc;
 
 use domain::{
-    AsOf, ConversationId, Page, Principal, ProblemCode, Seq, Turn, TurnId, TurnStatus, cursor,
+    AsOf, ConversationId, Listed, Page, Principal, ProblemCode, Seq, Turn, TurnId, TurnStatus,
+    cursor,
 };
 use ports::{
     EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, WaitingQuery,
 };
+use serde::Serialize;
 use tokio::{
     task::JoinError,
     time::{error::Elapsed, timeout},
@@ -19,9 +21,7 @@ use tokio::{
 pub use writes::{AnswerRejection, CallAnswer, NotStaff};
 
 pub(crate) use self::answering::expire;
-
 pub use self::remote_cancellation::CancellationListener;
-
 use self::{cancellation::Cancellation, remote_cancellation::cancel_remotely};
 use crate::{
     PAGE_LIMIT,
@@ -200,14 +200,9 @@ impl TurnService {
             .turns
             .list(&caller.tenant, conversation, &query)
             .await?;
-        let mut page = found.value.ok_or(TurnError::ConversationNotFound)?;
-        for turn in &mut page.items {
-            turn.item.show_to(caller.audience());
-        }
-        let last = page.items.last().filter(|_| page.has_more);
-        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
+        let page = found.value.ok_or(TurnError::ConversationNotFound)?;
         Ok(AsOf {
-            value: (page.into_items(), next),
+            value: shown(page, caller, &binding),
             position: found.position,
         })
     }
@@ -245,14 +240,8 @@ impl TurnService {
         };
         let turns = &self.context.ports.turns;
         let found = turns.list_waiting(&caller.tenant, &query).await?;
-        let mut page = found.value;
-        for turn in &mut page.items {
-            turn.item.show_to(caller.audience());
-        }
-        let last = page.items.last().filter(|_| page.has_more);
-        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
         Ok(AsOf {
-            value: (page.into_items(), next),
+            value: shown(found.value, caller, &binding),
             position: found.position,
         })
     }
@@ -265,4 +254,18 @@ impl TurnService {
             position,
         })
     }
+}
+
+/// Returns a page as the caller sees it, and the cursor of the next one.
+fn shown(
+    mut page: Page<Listed<Turn>>,
+    caller: &Principal,
+    binding: &impl Serialize,
+) -> (Page<Turn>, Option<String>) {
+    for turn in &mut page.items {
+        turn.item.show_to(caller.audience());
+    }
+    let last = page.items.last().filter(|_| page.has_more);
+    let next = last.map(|last| cursor::encode(binding, &last.sort_seq));
+    (page.into_items(), next)
 }

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{ActionNeeded, AgentId, ConversationId, MessageId, ToolCall, TurnId};
+use crate::{
+    ActionNeeded, AgentId, Approver, ConversationId, MessageId, Timestamp, ToolCall, TurnId,
+};
 
 /// `turn.started`: the engine is about to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -112,14 +114,25 @@ pub struct ToolReturned {
     pub at: usize,
     /// The tool's name.
     pub name: String,
-    /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; engines can add others.
+    /// The status, as in the turn: `waiting` if the call waits for staff, which does not hold the turn.
     pub status: String,
     /// The duration in milliseconds.
     pub duration_ms: i64,
     /// The result, or the reason of the failure, as the model receives it. Null if it exceeds
     /// 64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
     pub result: Option<String>,
+    /// While it waits: what it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub needs: Option<ActionNeeded>,
+    /// While it waits: who may approve it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub approver: Option<Approver>,
+    /// While it waits: the time from which it can no longer be answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub expires_at: Option<Timestamp>,
 }
 
 impl ToolReturned {
@@ -134,6 +147,9 @@ impl ToolReturned {
             name: call.name.clone(),
             status: call.status.clone(),
             duration_ms: call.duration_ms,
+            needs: call.needs,
+            approver: call.approver,
+            expires_at: call.expires_at,
         }
     }
 }

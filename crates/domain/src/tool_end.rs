@@ -55,3 +55,14 @@ impl ToolEnd {
         Self::new(ToolCall::OUTCOME_UNKNOWN, result.to_owned(), Duration::ZERO)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_no_nul() {
+        let end = ToolEnd::new(ToolCall::OK, "a\0b".to_owned(), Duration::ZERO);
+        assert_eq!((end.result.as_str(), end.is_cut), ("a\u{fffd}b", false));
+    }
+}

@@ -197,6 +197,18 @@ fn unknown_names_are_judged_once() {
 }
 
 #[test]
+fn a_rule_calls_a_tool_of_the_client_that_the_agent_has() {
+    let mut agent = agent_with(&[], &[]);
+    let tools = json!([{"name": "open_cart", "run": "client"}]);
+    agent.config.tools = Some(serde_json::from_value(tools).unwrap());
+    let rules = json!([{"call": {"tool": "open_cart"}}, {"call": {"tool": "close_cart"}}]);
+    agent.config.rules = Some(serde_json::from_value(rules).unwrap());
+    let faults = toolbox().unknown_names(&agent, None).into_iter();
+    let pointers: Vec<_> = faults.map(|fault| fault.pointer).collect();
+    assert_eq!(pointers, ["/config/rules/1/call/tool"]);
+}
+
+#[test]
 fn unavailable_capabilities_of_an_agent_are_reported() {
     let known = Server::unavailable("mail", &["mail/read", "mail/send"]);
     let never_available = Server::unavailable("maps", &[]);

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "the terminal is its interface")]
 
 mod access;
+mod acting;
 mod busy_cores;
 mod chat;
 mod creations;
@@ -110,6 +111,9 @@ enum Row {
     /// Concurrent streamed chats by a language model
     #[value(name = "S16")]
     S16,
+    /// A round of tool calls
+    #[value(name = "J3")]
+    J3,
     /// Chats over the client protocols
     #[value(name = "P1")]
     P1,
@@ -187,6 +191,9 @@ fn measure(
     }
     figures.extend(measure_writes(environment, steps, &workloads, wanted)?);
     figures.extend(models::measure(environment, steps, wanted)?);
+    if wanted(Row::J3) {
+        figures.extend(steps.run("J3", || acting::measure(environment))?);
+    }
     if wanted(Row::P1) {
         figures.extend(steps.run("P1", || protocols::measure(environment, &sqlite))?);
     }

@@ -12,6 +12,8 @@ use crate::template::{Placeholders, Template, Values};
 
 /// The result of a call that the turn has no more calls for.
 const NO_CALL_LEFT: &str = "no more calls in this turn";
+/// The result of a call that staff is to decide on. Models read another one, which tells them what to say.
+const WAITS_FOR_STAFF: &str = "This waits for approval by staff.";
 
 type Members = Box<[(Box<str>, Argument)]>;
 
@@ -177,8 +179,17 @@ pub(crate) fn result_of(call: &RuleCall, request: &ModelRequest) -> Option<Strin
     let is_made = |made: &&ToolStep| made.call_id.starts_with(&own_id) || is_equal(made, call);
     let steps = request.earlier_steps.iter().chain(&request.steps);
     let mut made = steps.rev().flat_map(|step| &step.calls);
-    let result = made.find(is_made).map(ToolStep::text);
+    let result = made.find(is_made).map(text);
     result.or_else(|| (!request.may_call).then(|| NO_CALL_LEFT.to_owned()))
+}
+
+/// Returns the text of a result for the user, who reads it as a part of the reply.
+fn text(made: &ToolStep) -> String {
+    if made.waits_for_staff() {
+        WAITS_FOR_STAFF.to_owned()
+    } else {
+        made.text()
+    }
 }
 
 fn is_equal(made: &ToolStep, call: &RuleCall) -> bool {

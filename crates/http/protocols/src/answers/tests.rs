@@ -36,6 +36,9 @@ fn only_what_follows_is_new() {
             status: "ok".to_owned(),
             duration_ms: 1,
             result: None,
+            needs: None,
+            approver: None,
+            expires_at: None,
         })
     };
     assert!(seen.has(&returned("a")));

@@ -50,6 +50,9 @@ fn returned(id: &str, at: usize) -> TurnEvent {
         status: "ok".to_owned(),
         duration_ms: 1,
         result: Some("noon".to_owned()),
+        needs: None,
+        approver: None,
+        expires_at: None,
     })
 }
 
