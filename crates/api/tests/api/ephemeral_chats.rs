@@ -191,18 +191,23 @@ async fn users_need_the_permission_of_the_agent_and_speak_for_themselves() {
         .await;
     let expected = ["/history/0/role", "/history/2/role"].map(fault);
     assert_eq!(refused.faults(), expected);
-    for (caller, roles) in [
-        (&ada, &["user", "user"][..]),
-        (&backend, &["agent", "user", "agent"]),
+    let mut foreign = body(&[]);
+    foreign["userId"] = "bob".into();
+    let refused = ada.post("/api/chat", foreign).await;
+    assert_eq!(refused.faults(), [fault("/userId")]);
+    for (caller, roles, named) in [
+        (&ada, &["user", "user"][..], Some("ada")),
+        (&backend, &["agent", "user", "agent"], None),
     ] {
         let (reply, shown) = tokio::join!(caller.post("/api/chat", body(roles)), async {
             let call = script.next_call().await;
-            let shown = call.request.history.len();
+            let request = &call.request;
+            let shown = (request.history.len(), request.user_id.clone());
             call.answer("Three.").await;
             shown
         });
         assert_eq!(reply.ok()["message"], "Three.");
-        assert_eq!(shown, roles.len());
+        assert_eq!(shown, (roles.len(), named.map(str::to_owned)));
     }
     api.stop().await;
 }

@@ -103,12 +103,14 @@ impl TurnRunner {
         };
         let audience = caller.audience_of_chat(chat.user_id.as_deref());
         let limits = agent.config.history.clone().unwrap_or_default();
+        let chain = context.engines.chain(&caller.tenant, &agent);
+        let first_engine = chain.first().map_or("", |first| &first.name);
         let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);
         let request = ModelRequest {
             turn_number: user_messages(&chat.history),
             user_id: chat.user_id,
             history: Arc::new(history(&limits, chat.history)),
-            earlier_steps: steps(chat.steps),
+            earlier_steps: steps(chat.steps, first_engine),
             tools: tools.tools,
             unavailable_tools: tools.unavailable,
             tool_use: chat.tool_use,
@@ -119,7 +121,7 @@ impl TurnRunner {
         let turn = EphemeralTurn {
             ownership: self.take_ownership(Arc::clone(&live), context.node.id()),
             started,
-            chain: context.engines.chain(&request.tenant, &request.agent),
+            chain,
             request,
             abandoned: abandoned.clone(),
         };

@@ -6,6 +6,7 @@ use domain::{
 };
 
 use super::EphemeralChat;
+use crate::conversations::own_user_id;
 
 impl EphemeralChat {
     /// Returns the chat as its sender may send it to an agent. Nobody can check what a user says that the agent
@@ -19,6 +20,13 @@ impl EphemeralChat {
             return Ok(self);
         }
         let mut faults = Vec::new();
+        match own_user_id(sender, self.user_id.as_deref()) {
+            Ok(own) => self.user_id = own,
+            Err(rejected) => {
+                let (code, detail) = (FaultCode::NotCombinable, rejected.to_string());
+                faults.push(InputFault::new("/userId", code, detail));
+            }
+        }
         if agent.config.allow_unrecorded != Some(true) {
             let detail = "the agent accepts no unrecorded chats from its users";
             faults.push(InputFault::new("/store", FaultCode::NotCombinable, detail));

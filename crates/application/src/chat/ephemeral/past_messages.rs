@@ -46,10 +46,11 @@ impl PastMessage {
         }
     }
 
-    /// Returns the response that has called the tools, after a reply of this length.
-    fn into_step(self, at: usize) -> Arc<ModelStep> {
+    /// Returns the response of an engine that has called the tools, after a reply of this length.
+    fn into_step(self, engine: &str, at: usize) -> Arc<ModelStep> {
         Arc::new(ModelStep {
             response: ModelResponse {
+                engine: engine.to_owned(),
                 text: self.content,
                 ..ModelResponse::default()
             },
@@ -79,9 +80,11 @@ impl PastCall {
     }
 }
 
-/// Returns the responses that have called tools for the message to reply to.
-pub(super) fn steps(messages: Vec<PastMessage>) -> Vec<Arc<ModelStep>> {
-    messages.into_iter().map(|it| it.into_step(0)).collect()
+/// Returns the responses that have called tools for the message to reply to. `engine` is the one that is asked
+/// first, as it was for them.
+pub(super) fn steps(messages: Vec<PastMessage>, engine: &str) -> Vec<Arc<ModelStep>> {
+    let messages = messages.into_iter();
+    messages.map(|it| it.into_step(engine, 0)).collect()
 }
 
 /// Returns the newest messages that fit the limits. The agent's messages with calls, and the one after them,
@@ -123,7 +126,7 @@ impl History {
         if message.calls.is_empty() {
             self.end_reply();
         } else {
-            self.steps.push(message.into_step(self.text.len()));
+            self.steps.push(message.into_step("", self.text.len()));
         }
     }
 

@@ -97,10 +97,11 @@ fn steps_have_what_models_accept() {
         calls: vec![calls[0].clone(), broken],
         ..PastMessage::new(Role::Agent, "Look.")
     };
-    let [step] = &steps(vec![message])[..] else {
+    let [step] = &steps(vec![message], "llm")[..] else {
         panic!("one step")
     };
-    assert_eq!(step.response.text, "Look.");
+    let ModelResponse { engine, text, .. } = &step.response;
+    assert_eq!((&**engine, &**text), ("llm", "Look."));
     let sent = step.calls.iter().map(|it| (&*it.function, &*it.arguments));
     let expected = [("open_cart", r#"{"tab": 2}"#), ("open_cart", "{}")];
     assert_eq!(sent.collect::<Vec<_>>(), expected);
