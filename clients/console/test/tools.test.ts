@@ -32,6 +32,7 @@ it("edits who approves a tool, and the tools of the page", async () => {
   await page.getByLabel("Time limit in milliseconds").fill("5000");
   await page.getByLabel("Seconds to wait for an answer").fill("3600");
   await page.getByLabel("Users may add tools").check();
+  await page.getByLabel("Users may send unrecorded chats").check();
   await page.getByRole("button", { name: "Add a tool of the page" }).click();
   const tool = page.getByRole("group", { name: "Tool 2" });
   await tool.getByLabel("Tool of the page").fill("open cart");
@@ -48,6 +49,7 @@ it("edits who approves a tool, and the tools of the page", async () => {
   expect(await stored()).toMatchObject({
     actionTimeoutSeconds: 3600,
     allowClientTools: true,
+    allowUnrecorded: true,
     tools: [
       { name: "calculator", approval: "always", visibility: "full", timeoutMs: 5000 },
       {

@@ -21,6 +21,7 @@ mod journal;
 mod partial_reply;
 mod request_log;
 
+pub(crate) use agent_loop::object_text;
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, reply_at_once, run_engine_chain};
 pub(crate) use journal::Journal;

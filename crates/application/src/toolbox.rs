@@ -82,6 +82,9 @@ impl Toolbox {
 
     /// Returns the indices of the tools of a chat whose names the model would see twice.
     pub(crate) fn clashes(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<usize> {
+        if of_chat.is_empty() {
+            return Vec::new();
+        }
         let own = self.of(agent, &[]);
         let is_taken = |name: &str| own.tools.iter().any(|tool| tool.function == name);
         let clashing = of_chat.iter().enumerate();

@@ -50,6 +50,7 @@ pub fn request(number: u32) -> ModelRequest {
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
         may_call: true,
+        tool_use: ports::ToolUse::default(),
     }
 }
 

@@ -46,6 +46,7 @@ fn full_config(text: &str) -> AgentConfig {
     let some = || Some(text.to_owned());
     AgentConfig {
         allow_client_tools: Some(true),
+        allow_unrecorded: Some(true),
         engine: some(),
         fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),
         instructions: some(),

@@ -144,6 +144,11 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub allow_client_tools: Option<bool>,
+    /// Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
+    /// may. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub allow_unrecorded: Option<bool>,
     /// Maximum number of responses with tool calls in a turn. Then the model must reply without
     /// tools. Default 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]

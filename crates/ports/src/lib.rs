@@ -63,7 +63,7 @@ pub use node_repository::{
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
     ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError, RequestedCall,
-    ToldCause, UnusableReply,
+    ToldCause, ToolChoice, ToolUse, UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

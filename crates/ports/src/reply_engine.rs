@@ -32,7 +32,8 @@ pub struct ModelRequest {
     /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
     /// Responses with tool calls for the same message in turns that this one repeats or replaces, with the
-    /// results: what may have taken effect already. They count as made in this turn, before `steps`.
+    /// results: what may have taken effect already. In a chat that is not stored, those that its client has
+    /// received and answered. They count as made in this turn, before `steps`.
     pub earlier_steps: Vec<Arc<ModelStep>>,
     /// The agent's tools that are available now. Empty in the first request of an immediate engine.
     pub tools: Arc<[AgentTool]>,
@@ -41,6 +42,29 @@ pub struct ModelRequest {
     pub unavailable_tools: Vec<String>,
     /// False if the model must reply without calling a tool.
     pub may_call: bool,
+    /// What the client demands of the tool calls, while the model may call.
+    pub tool_use: ToolUse,
+}
+
+/// What the client of a turn demands of the model's tool calls. Engines without a model ignore it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The tools that the response must call.
+    pub choice: ToolChoice,
+    /// Whether one response may call several tools; `None` leaves that to the model.
+    pub parallel: Option<bool>,
+}
+
+/// The tools that a response must call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// Those that the model wants to call, if any.
+    #[default]
+    Auto,
+    /// At least one.
+    Required,
+    /// The one with this function name.
+    Function(String),
 }
 
 impl ModelRequest {
@@ -64,6 +88,7 @@ impl ModelRequest {
             tools: Arc::default(),
             unavailable_tools: Vec::new(),
             may_call: true,
+            tool_use: ToolUse::default(),
         }
     }
 }

@@ -64,5 +64,6 @@ export const MEMBERS: Record<string, string> = {
   maxToolCalls: "Tool calls",
   actionTimeoutSeconds: "Time to answer",
   allowClientTools: "Tools that users add",
+  allowUnrecorded: "Unrecorded chats of users",
   metadata: "Metadata",
 };

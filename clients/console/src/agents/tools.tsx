@@ -112,6 +112,12 @@ export const ToolEditor = () => {
         label="Users may add tools"
         hint="Their pages send them with a message (clientTools). Keys and OAuth clients always may."
       />
+      <SwitchField
+        pointer="/allowUnrecorded"
+        chosen
+        label="Users may send unrecorded chats"
+        hint="Nothing of them is stored, and only tools that change nothing run. Keys and OAuth clients always may."
+      />
     </section>
   );
 };

@@ -3,7 +3,13 @@
 use domain::{ProblemCode, Role};
 use serde_json::json;
 
-use crate::{engines::scripted_agent, raw::Connection, sse_client::EventStream};
+use crate::{
+    api_server::{ApiServer, id_of},
+    engines::scripted_agent,
+    raw::Connection,
+    sse_client::EventStream,
+    user_tokens::{BACKEND, backend, user},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_stored_and_the_engine_receives_the_clients_history() {
@@ -118,5 +124,90 @@ async fn members_that_need_storage_are_rejected() {
     });
     let rejected = api.writer().post("/api/chat", history).await;
     assert_eq!(rejected.faults()[0].0, "/history");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_tools_that_change_nothing_are_called() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "store": false, "message": "Hello"});
+    let writer = api.writer();
+    let (reply, ()) = tokio::join!(writer.post("/api/chat", body), async {
+        let call = script.next_call().await;
+        let read = call.result_of("clock").await;
+        assert_eq!(read, json!({"status": "ok", "data": "done"}));
+        let refused = call.result_of("search").await;
+        let why = "not available in an unrecorded chat";
+        assert_eq!(refused, json!({"status": "unavailable", "error": why}));
+        call.answer("Well.").await;
+    });
+    assert_eq!(reply.ok()["message"], "Well.");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_told_that_its_tool_is_not_available() {
+    let api = ApiServer::start().await;
+    let rule = |tool: &str| {
+        let call = json!({"tool": tool, "arguments": {"expression": "2 + 3"}});
+        json!({"pattern": tool, "call": call, "reply": "{{result}}."})
+    };
+    let draft = json!({"name": "Ada", "config": {
+        "engine": "rules",
+        "tools": [{"name": "calculator", "approval": "always"}, {"name": "open_cart", "run": "client"}],
+        "rules": [rule("calculator"), rule("open_cart")],
+    }});
+    let agent = id_of(&api.agent(draft).await);
+    for message in ["calculator", "open_cart"] {
+        let chat = json!({"agentId": agent, "store": false, "message": message});
+        let reply = api.chat(chat).await;
+        assert_eq!(reply["message"], "not available in an unrecorded chat.");
+        assert_eq!(reply["finishReason"], "stop");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_need_the_permission_of_the_agent_and_speak_for_themselves() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let said = |role: &str| json!({"role": role, "content": "One."});
+    let body = |roles: &[&str]| {
+        let history: Vec<_> = roles.iter().copied().map(said).collect();
+        json!({"agentId": agent, "store": false, "message": "Two?", "history": history})
+    };
+    let fault = |pointer: &str| (pointer.to_owned(), "not_combinable".to_owned());
+    let refused = ada.post("/api/chat", body(&["user", "agent"])).await;
+    refused.problem(ProblemCode::ValidationFailed);
+    assert_eq!(refused.faults(), ["/store", "/history/1/role"].map(fault));
+    script.assert_no_more_calls();
+
+    let path = format!("/api/agents/{agent}");
+    let config = json!({"config": {"allowUnrecorded": true}});
+    api.writer().patch(&path, config).await.ok();
+    let refused = ada
+        .post("/api/chat", body(&["agent", "user", "agent"]))
+        .await;
+    let expected = ["/history/0/role", "/history/2/role"].map(fault);
+    assert_eq!(refused.faults(), expected);
+    let mut foreign = body(&[]);
+    foreign["userId"] = "bob".into();
+    let refused = ada.post("/api/chat", foreign).await;
+    assert_eq!(refused.faults(), [fault("/userId")]);
+    for (caller, roles, named) in [
+        (&ada, &["user", "user"][..], Some("ada")),
+        (&backend, &["agent", "user", "agent"], None),
+    ] {
+        let (reply, shown) = tokio::join!(caller.post("/api/chat", body(roles)), async {
+            let call = script.next_call().await;
+            let request = &call.request;
+            let shown = (request.history.len(), request.user_id.clone());
+            call.answer("Three.").await;
+            shown
+        });
+        assert_eq!(reply.ok()["message"], "Three.");
+        assert_eq!(shown, (roles.len(), named.map(str::to_owned)));
+    }
     api.stop().await;
 }

@@ -70,6 +70,7 @@ async fn idempotency_key_in_use() {
     let command = ChatCommand {
         client_tools: Vec::new(),
         omits_refused_tools: false,
+        tool_use: ports::ToolUse::default(),
         agent_id: Some(agent.id),
         message: Some("Hello".to_owned()),
         conversation_id: None,

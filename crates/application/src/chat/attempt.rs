@@ -131,6 +131,7 @@ impl ChatAttempt {
         ModelRequest {
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),
+            tool_use: self.command.tool_use.clone(),
             ..ModelRequest::new(tenant, agent, self.turn_id, message)
         }
     }

@@ -10,7 +10,7 @@ use domain::{
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
 };
-use ports::RepositoryError;
+use ports::{RepositoryError, ToolUse};
 use serde::Serialize;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
@@ -64,6 +64,10 @@ pub struct ChatCommand {
     /// True to leave out those of them that the agent does not accept, instead of rejecting the message.
     #[serde(skip)]
     pub omits_refused_tools: bool,
+    /// What the client demands of the model's tool calls. It is not stored: a turn that was queued, or that
+    /// goes on, runs without it.
+    #[serde(skip)]
+    pub tool_use: ToolUse,
     /// The behaviour while a turn is in progress: the message is queued or rejected.
     #[serde(skip)]
     pub on_busy: OnBusy,
@@ -94,6 +98,7 @@ impl ChatCommand {
             metadata: Metadata::default(),
             client_tools: Vec::new(),
             omits_refused_tools: true,
+            tool_use: ToolUse::default(),
             on_busy: OnBusy::Queue,
             request_id,
         }

@@ -1,20 +1,30 @@
 //! Chats of which nothing is stored.
 
+mod admission;
+mod past_messages;
+
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
-    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId, Problem,
-    ProblemCode, Role, TurnId, TurnStarted,
+    Agent, AgentId, ChatReply, ClientTool, ConversationId, FaultCode, FinishReason, InputFault,
+    MessageId, Problem, ProblemCode, Role, TurnId, TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
-use ports::ModelRequest;
+use ports::{AgentTool, ModelRequest, ToolUse};
 use tokio_util::sync::CancellationToken;
+use writes::Reply;
 
-use super::{AcceptedTurn, ChatCaller, ChatContext, ChatError, TurnRunner, target::find_agent};
+pub use self::past_messages::{PastCall, PastMessage};
+use self::past_messages::{history, steps};
+use super::{
+    AcceptedTurn, ChatCaller, ChatContext, ChatError, TurnRunner, target::find_agent,
+    tool_choice::check_tool_choice,
+};
 use crate::{
-    engines::{Candidate, run_engine_chain},
+    engines::{Candidate, OpenCallStatus, ReplySink as _, run_engine_chain},
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership, TurnSubject, TurnWaiter},
+    toolbox::ToolsOfAgent,
 };
 
 /// A message whose turn is not stored.
@@ -25,7 +35,16 @@ pub struct EphemeralChat {
     /// The user's text.
     pub message: String,
     /// The messages before it, oldest first.
-    pub history: Vec<(Role, String)>,
+    pub history: Vec<PastMessage>,
+    /// The agent's messages after it, which have called tools of the client, oldest first.
+    pub steps: Vec<PastMessage>,
+    /// The tools that the client runs. Their calls end the turn, and the client sends the results with its next
+    /// chat.
+    pub client_tools: Vec<ClientTool>,
+    /// What the client demands of the model's tool calls.
+    pub tool_use: ToolUse,
+    /// True to leave out the messages that the sender may not send, instead of rejecting the chat.
+    pub omits_refused_messages: bool,
     /// The user that sends the message.
     pub user_id: Option<String>,
     /// The id of the request, for the log.
@@ -59,6 +78,9 @@ impl TurnRunner {
         } = caller;
         let context = self.context();
         let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
+        let chat = chat.admit(caller, &agent).map_err(ChatError::Invalid)?;
+        let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
+        check_tool_choice(&chat.tool_use.choice, &tools.tools)?;
         let ids = &context.ports.ids;
         let subject = TurnSubject {
             tenant: caller.tenant.clone(),
@@ -79,16 +101,19 @@ impl TurnRunner {
             agent_id: agent.id,
             agent_version: agent.version,
         };
-        let tools = self.tools_of(&agent, &[]);
         let audience = caller.audience_of_chat(chat.user_id.as_deref());
         let limits = agent.config.history.clone().unwrap_or_default();
+        let chain = context.engines.chain(&caller.tenant, &agent);
+        let first_engine = chain.first().map_or("", |first| &first.name);
         let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);
         let request = ModelRequest {
             turn_number: user_messages(&chat.history),
             user_id: chat.user_id,
             history: Arc::new(history(&limits, chat.history)),
+            earlier_steps: steps(chat.steps, first_engine),
             tools: tools.tools,
             unavailable_tools: tools.unavailable,
+            tool_use: chat.tool_use,
             ..ModelRequest::new(tenant, agent, turn_id, chat.message)
         };
         let live = context.live.get_or_register(subject);
@@ -96,7 +121,7 @@ impl TurnRunner {
         let turn = EphemeralTurn {
             ownership: self.take_ownership(Arc::clone(&live), context.node.id()),
             started,
-            chain: context.engines.chain(&request.tenant, &request.agent),
+            chain,
             request,
             abandoned: abandoned.clone(),
         };
@@ -106,6 +131,27 @@ impl TurnRunner {
         context.background.spawn_here(turn.run(turn_context));
         let guard = abandoned.drop_guard();
         Ok(AcceptedTurn::ephemeral(waiter, audience, guard))
+    }
+
+    /// Returns the tools of a chat whose client has described those that it runs. Others of the client are
+    /// withheld.
+    fn tools_of_ephemeral(&self, agent: &Agent, of_chat: &[ClientTool]) -> ToolsOfAgent {
+        let clashing = self.clashing_tools(agent, of_chat);
+        let others = of_chat.iter().enumerate();
+        let others = others.filter(|(index, _)| !clashing.contains(index));
+        let others: Vec<_> = others.map(|(_, tool)| tool.clone()).collect();
+        let ToolsOfAgent {
+            tools,
+            mut unavailable,
+        } = self.tools_of(agent, &others);
+        let is_described = |name: &str| of_chat.iter().any(|described| described.name == name);
+        let is_offered = |tool: &AgentTool| tool.provider.is_some() || is_described(&tool.function);
+        let (offered, withheld): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(is_offered);
+        unavailable.extend(withheld.iter().map(|tool| tool.definition.name.clone()));
+        ToolsOfAgent {
+            tools: offered.into(),
+            unavailable,
+        }
     }
 }
 
@@ -119,15 +165,7 @@ impl EphemeralTurn {
         let replying = self.abandoned.run_until_cancelled(replying);
         // A turn must end even if its engine panics.
         let outcome = match AssertUnwindSafe(replying).catch_unwind().await {
-            Ok(Some(Some(Ok(reply)))) => {
-                let reply: ChatReply = reply.chat_reply(&self.started, context.ports.clock.now());
-                TurnOutcome::Completed(CompletedChat {
-                    reply,
-                    position: None,
-                    store: std::time::Duration::ZERO,
-                    engine: engine_start.elapsed(),
-                })
-            }
+            Ok(Some(Some(Ok(reply)))) => self.outcome(&reply, &context, engine_start),
             Ok(Some(Some(Err(problem)))) => TurnOutcome::Failed(problem),
             Ok(Some(None)) => TurnOutcome::Failed(Problem::new(ProblemCode::Interrupted)),
             Ok(None) => TurnOutcome::Cancelled,
@@ -135,22 +173,28 @@ impl EphemeralTurn {
         };
         live.end(outcome);
     }
+
+    /// Returns the end of a turn with a reply, or with calls of tools of the client.
+    fn outcome(&self, reply: &Reply, context: &ChatContext, engine_start: Instant) -> TurnOutcome {
+        let completed = |tool_calls| CompletedChat {
+            reply: ChatReply {
+                tool_calls,
+                ..reply.chat_reply(&self.started, context.ports.clock.now())
+            },
+            position: None,
+            store: std::time::Duration::ZERO,
+            engine: engine_start.elapsed(),
+        };
+        if reply.finish_reason != FinishReason::RequiresAction {
+            return TurnOutcome::Completed(completed(Vec::new()));
+        }
+        let live = &self.ownership.live;
+        let calls = live.with_reply(|reply| reply.tool_calls(OpenCallStatus::Running));
+        TurnOutcome::RequiresAction(completed(calls))
+    }
 }
 
-/// Returns the newest messages that fit the limits.
-fn history(limits: &domain::HistoryLimits, messages: Vec<(Role, String)>) -> Vec<HistoryMessage> {
-    let newest_first = messages.iter().rev().map(|(_, content)| content.as_str());
-    let omitted = messages.len() - limits.fitting(newest_first);
-    let numbered = (1..).zip(messages).skip(omitted);
-    numbered
-        .map(|(seq, (role, content))| HistoryMessage::new(seq, role, content))
-        .collect()
-}
-
-fn user_messages(history: &[(Role, String)]) -> i64 {
-    let count = history
-        .iter()
-        .filter(|(role, _)| *role == Role::User)
-        .count();
+fn user_messages(history: &[PastMessage]) -> i64 {
+    let count = history.iter().filter(|it| it.role == Role::User).count();
     i64::try_from(count).unwrap_or(i64::MAX)
 }

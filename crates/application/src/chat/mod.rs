@@ -21,6 +21,7 @@ mod runner;
 mod service;
 mod start;
 mod target;
+mod tool_choice;
 mod turn_start;
 mod turn_task;
 
@@ -31,7 +32,7 @@ use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
 pub use command::{ChatCaller, ChatCommand, ChatError, OnBusy};
-pub use ephemeral::EphemeralChat;
+pub use ephemeral::{EphemeralChat, PastCall, PastMessage};
 pub use messages::REPEATABLE_FOR;
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{Agent, ClientTool, FaultCode, InputFault, Problem, ProblemCode, fault::push_index};
-use ports::{Idempotent, RepositoryError};
+use ports::{Idempotent, RepositoryError, ToolChoice};
 use tokio::time::timeout;
 use writes::{CompletedTurn, ConversationTarget, RecordTurnOutcome, Reply};
 
@@ -20,6 +20,7 @@ use super::{
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
+    tool_choice::check_tool_choice,
     turn_start::TurnStart,
 };
 use crate::{
@@ -63,6 +64,7 @@ impl TurnStarter {
         let mut target = resolve_target(&self.context.ports, attempt).await?;
         let client_tools = self.client_tools(attempt, &target.agent);
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
+        self.check_tool_choice(attempt, &target)?;
         let target = Arc::new(target);
         let tenant = &attempt.caller.tenant;
         let mut chain = self
@@ -150,6 +152,20 @@ impl TurnStarter {
             return Ok(tools);
         }
         Err(faults)
+    }
+
+    /// Checks that the model is offered the tool that it must call.
+    fn check_tool_choice(
+        &self,
+        attempt: &ChatAttempt,
+        target: &ChatTarget,
+    ) -> Result<(), ChatError> {
+        let choice = &attempt.command.tool_use.choice;
+        if *choice == ToolChoice::Auto {
+            return Ok(());
+        }
+        let tools = self.runner.tools_of(&target.agent, &target.client_tools);
+        check_tool_choice(choice, &tools.tools)
     }
 
     /// Computes the reply first and stores the completed turn in one write. If the engine calls a tool

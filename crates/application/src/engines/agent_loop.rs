@@ -1,13 +1,15 @@
 //! The agent loop: requests to a model, and the tool calls between them, until it has replied.
 
 mod call;
+mod permission;
 
 use std::{mem, pin::pin, sync::Arc, time::Duration};
 
+pub(crate) use call::object_text;
 use call::{CheckedCall, make_call};
 use domain::{FinishReason, ModelResponse, ModelStep, RequestUsage, ToolEnd, TurnStep};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
-use ports::{ModelRequest, ReplyError, ToolContext};
+use ports::{ModelRequest, ReplyError, ToolChoice, ToolContext};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -26,7 +28,8 @@ const GROUPING_TIME: Duration = Duration::from_millis(10);
 
 /// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
 /// first of them. The text and the tool calls go to `sink`. A turn with a journal goes on after its last
-/// entry. It ends with `RequiresAction` if a call waits for an answer.
+/// entry. It ends with `RequiresAction` if a call waits for an answer, also without a journal: the client then
+/// sends the answer with its next message.
 pub(super) async fn run_agent_loop(
     candidate: &Candidate,
     permit: AttemptPermit,
@@ -62,6 +65,8 @@ pub(super) async fn run_agent_loop(
         };
         agent_loop.request.may_call = may_call;
         let request = agent_loop.request.clone();
+        // A choice that holds for every request would keep the model from ever replying.
+        agent_loop.request.tool_use.choice = ToolChoice::Auto;
         let response = attempt(candidate, permit, request, sink).await?;
         if !response.wants_tools() {
             return Ok(response.finish_reason);

@@ -23,7 +23,7 @@ use crate::{
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
     upstream_error::UpstreamError,
-    wire::Settings,
+    wire::{ChosenFunction, ChosenTool, Settings, ToolChoice},
 };
 
 /// The number of bytes of an error response that are read, and the time that this may take.
@@ -120,13 +120,21 @@ impl Upstream {
         own.or_else(|| self.model.clone())
     }
 
-    /// Returns the value of `tool_choice`. `auto` is the default and some models reject it, so it
-    /// is sent only to servers without streaming: one of them requires it.
-    pub(crate) fn tool_choice(&self, may_call: bool, has_tools: bool) -> Option<&'static str> {
-        match (has_tools, may_call) {
-            (false, _) => None,
-            (true, false) => Some("none"),
-            (true, true) => (!self.streams).then_some("auto"),
+    /// Returns the value of `tool_choice` in a request with tools. `auto` is the default and some models
+    /// reject it, so it is sent only to servers without streaming: one of them requires it.
+    pub(crate) fn tool_choice<'c>(
+        &self,
+        may_call: bool,
+        choice: &'c ports::ToolChoice,
+    ) -> Option<ToolChoice<'c>> {
+        match choice {
+            _ if !may_call => Some(ToolChoice::Mode("none")),
+            ports::ToolChoice::Auto => (!self.streams).then_some(ToolChoice::Mode("auto")),
+            ports::ToolChoice::Required => Some(ToolChoice::Mode("required")),
+            ports::ToolChoice::Function(name) => Some(ToolChoice::Function(ChosenTool {
+                kind: "function",
+                function: ChosenFunction { name },
+            })),
         }
     }
 

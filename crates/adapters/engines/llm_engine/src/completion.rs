@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, LlmSettings};
-use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall};
+use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
 use crate::{
@@ -28,6 +28,7 @@ pub(crate) struct Completion {
     retry_policy: RetryPolicy,
     prompt: Prompt,
     may_call: bool,
+    tool_use: ToolUse,
     model: Option<String>,
     settings: Option<LlmSettings>,
     dialect: Dialect,
@@ -52,6 +53,7 @@ impl Completion {
             model,
             settings,
             may_call: request.may_call,
+            tool_use: request.tool_use.clone(),
             prompt: Prompt::new(request, upstream.requires_text()),
             upstream,
             models,
@@ -162,6 +164,9 @@ impl Completion {
 
     fn request(&self) -> Result<reqwest::Request, LlmError> {
         let tools = self.prompt.functions();
+        let has_tools = !tools.is_empty();
+        let (upstream, tool_use) = (&self.upstream, &self.tool_use);
+        let tool_choice = || upstream.tool_choice(self.may_call, &tool_use.choice);
         let has_stream_options = self.upstream.streams && self.dialect.stream_options;
         let request = CompletionRequest {
             model: self.model.as_deref(),
@@ -172,7 +177,8 @@ impl Completion {
             }),
             settings: &Upstream::settings(self.settings.as_ref(), self.dialect),
             tools: &tools,
-            tool_choice: self.upstream.tool_choice(self.may_call, !tools.is_empty()),
+            tool_choice: has_tools.then(tool_choice).flatten(),
+            parallel_tool_calls: tool_use.parallel.filter(|_| has_tools && self.may_call),
         };
         let body = serde_json::to_vec(&request)
             .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;

@@ -71,7 +71,7 @@ impl ToolProvider for Files {
                 name,
                 description: String::new(),
                 input_schema: json!({"type": "object"}),
-                hints: ToolHints::default(),
+                hints: ToolHints::READ_ONLY,
             })
         };
         let names = || NAMES.map(tool_name).into_iter();
@@ -98,7 +98,7 @@ pub(super) fn with_tools(builder: ApiServerBuilder) -> ApiServerBuilder {
 
 pub(super) fn draft() -> Value {
     json!({"name": "Ada", "capabilities": ["orders-tool"], "config": {
-        "engine": "clerk",
+        "engine": "clerk", "allowUnrecorded": true,
         "tools": [
             {"name": "notes-tool", "visibility": "full", "approval": "never"},
             {"name": "audit-tool", "visibility": "none", "approval": "never"},

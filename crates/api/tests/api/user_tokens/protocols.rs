@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use super::{BACKEND, backend, user, withdraw};
-use crate::{api_server::ApiServer, caller::Caller};
+use crate::{
+    api_server::{ApiServer, id_of},
+    caller::Caller,
+};
 
 /// The status and body of a chat over each protocol, whose errors differ.
 async fn chats(user: &Caller, agent: &str) -> Vec<(u16, String)> {
@@ -32,7 +35,8 @@ async fn chats(user: &Caller, agent: &str) -> Vec<(u16, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn users_chat_over_every_protocol_until_their_tokens_are_withdrawn() {
     let api = ApiServer::start().await;
-    let agent = api.agent_id().await;
+    let draft = json!({"name": "Ada", "config": {"allowUnrecorded": true}});
+    let agent = id_of(&api.agent(draft).await);
     let (_, backend) = backend(&api, BACKEND).await;
     let ada = user(&api, &backend, "ada").await;
     for (status, body) in chats(&ada, &agent).await {

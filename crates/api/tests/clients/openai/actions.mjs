@@ -75,6 +75,16 @@ const cases = {
       assert.deepEqual((await turns(key)).map((turn) => turn.status), ['completed'])
     }
   },
+  async 'runs the tools of `runTools` without a conversation'() {
+    for (const stream of [false, true]) {
+      const opened = []
+      const run = async (given) => (opened.push(given), 'opened')
+      const runnable = { type: 'function', function: { ...openCart.function, function: run, parse: JSON.parse } }
+      const runner = client.chat.completions.runTools({ model: agent, messages: [calls(OPEN)], tools: [runnable], stream })
+      assert.match(await runner.finalContent(), /^Then: .*opened/)
+      assert.deepEqual(opened, [{ tab: 2 }])
+    }
+  },
   async 'takes a result after a restart, and with the next message'() {
     const key = newKey()
     const messages = [calls(OPEN)]

@@ -135,7 +135,7 @@ const cases = {
     const create = (request, options) => failure(client(options).chat.completions.create(request))
     return {
       unknownModel: await create(ask('hello', { model: 'nobody' })),
-      tools: await create(ask('hello', { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' })),
+      tools: await create(ask('hello', { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'any' })),
       credential: await create(ask('hello'), { apiKey: 'sk-unknown' }),
       unknownId: await failure(client().models.retrieve('nobody')),
     }

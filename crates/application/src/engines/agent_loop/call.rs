@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use domain::{
-    ActionNeeded, AgentConfig, Approver, Repetition, Timestamp, ToolCall, ToolEnd, ToolEntry,
-    ToolStep, ToolVisibility, Wait, large_integers::has_large_integer, sizes::ARGUMENT_LEVELS,
-    tool_call::is_nested_deeper,
+    AgentConfig, Repetition, Timestamp, ToolCall, ToolEnd, ToolEntry, ToolStep,
+    large_integers::has_large_integer, sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper,
 };
 use ports::{AgentTool, ModelRequest, RequestedCall, ToolContext, ToolError};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
+use super::permission::{permission, visibility};
 use crate::toolbox::function_names;
 
 /// The time limit of a call, unless the agent or the tool has its own.
@@ -19,7 +19,7 @@ const MAX_CALL_TIME: Duration = Duration::from_secs(15);
 const MAX_ARGUMENT_BYTES: usize = domain::sizes::ARGUMENT_BYTES;
 
 /// The reason that a call was not executed or failed, in words for the model.
-struct Failure {
+pub(super) struct Failure {
     status: &'static str,
     reason: String,
 }
@@ -34,7 +34,7 @@ impl Failure {
         Self::new("unavailable", "the tool is unavailable")
     }
 
-    fn unrecorded() -> Self {
+    pub(super) fn unrecorded() -> Self {
         Self::new("unavailable", "not available in an unrecorded chat")
     }
 
@@ -73,30 +73,30 @@ impl CheckedCall {
             Some(_) => None,
             None => find_unavailable(&request.unavailable_tools, &requested.function),
         };
-        let failure = match offered {
+        let config = &request.agent.config;
+        let is_withheld = |name| {
+            expires_at.is_none() && config.tool_entry(name).is_some_and(ToolEntry::is_of_client)
+        };
+        let failure = match (offered, unavailable) {
             _ if !may_run => Some(Failure::new("too_many", "no more calls in this turn")),
-            None if unavailable.is_some() => Some(Failure::unavailable()),
-            None => Some(Failure::new("unknown_tool", unknown_reason(&request.tools))),
-            Some(_) => failure,
+            (Some(_), _) => failure,
+            (None, Some(name)) if is_withheld(name) => Some(Failure::unrecorded()),
+            (None, Some(_)) => Some(Failure::unavailable()),
+            (None, None) => Some(Failure::new("unknown_tool", unknown_reason(&request.tools))),
         };
         let name = offered.map(|tool| tool.definition.name.as_str());
         let name = name.or(unavailable);
-        let config = &request.agent.config;
-        let may_wait = offered.filter(|_| failure.is_none());
-        let needs = may_wait.and_then(|tool| needs(tool, config));
-        let (wait, failure) = match (needs, expires_at) {
-            (Some(needs), Some(expires_at)) => {
-                let entry = name.and_then(|name| config.tool_entry(name));
-                let approver = entry.map_or(Approver::User, ToolEntry::approver);
-                (Some(wait(needs, approver, expires_at)), failure)
-            }
-            (Some(_), None) => (None, Some(Failure::unrecorded())),
-            (None, _) => (None, failure),
+        let (wait, failure) = match (offered, failure) {
+            (Some(tool), None) => match permission(tool, config, expires_at) {
+                Ok(wait) => (wait, None),
+                Err(failure) => (None, Some(failure)),
+            },
+            (_, failure) => (None, failure),
         };
         Self {
             step: ToolStep {
                 call_id,
-                visibility: visibility(name, wait.as_ref(), config),
+                visibility: visibility(name, wait.as_deref(), config),
                 name: name.map_or_else(|| printable_name(&requested.function), str::to_owned),
                 function: match offered {
                     Some(tool) => tool.function.clone(),
@@ -109,7 +109,7 @@ impl CheckedCall {
                     // It is not made.
                     None => Repetition::Harmless,
                 },
-                wait: wait.map(Box::new),
+                wait,
                 timeout_ms: offered.map(|tool| milliseconds(time_limit(tool, config))),
                 end: failure
                     .as_ref()
@@ -178,43 +178,6 @@ pub(super) async fn make_call(step: &ToolStep, tool: &AgentTool, context: &ToolC
         Err(_) => ("timed_out", uncertain("the tool took too long")),
     };
     ToolEnd::new(status, text, began.elapsed())
-}
-
-/// Returns what a call needs before it is made, or in its place.
-fn needs(tool: &AgentTool, config: &AgentConfig) -> Option<ActionNeeded> {
-    if tool.provider.is_none() {
-        return Some(ActionNeeded::Output);
-    }
-    let hints = tool.definition.hints;
-    let is_destructive = hints.read_only != Some(true) && hints.destructive != Some(false);
-    let entry = config.tool_entry(&tool.definition.name)?;
-    let is_required = entry.requires_approval(is_destructive);
-    is_required.then_some(ActionNeeded::Approval)
-}
-
-/// Returns what users see of a call, if it is not the default. They see all of a call that they are asked
-/// about.
-fn visibility(
-    name: Option<&str>,
-    wait: Option<&Wait>,
-    config: &AgentConfig,
-) -> Option<ToolVisibility> {
-    let Some(name) = name else {
-        return config.visibility_of_unknown_tools();
-    };
-    let configured = config.tool_entry(name).and_then(|entry| entry.visibility);
-    let asked = wait.filter(|wait| wait.approver != Some(Approver::Staff));
-    configured.or(asked.map(|_| ToolVisibility::Full))
-}
-
-fn wait(needs: ActionNeeded, approver: Approver, expires_at: Timestamp) -> Wait {
-    Wait {
-        needs,
-        approver: (needs == ActionNeeded::Approval).then_some(approver),
-        expires_at,
-        decision: None,
-        has_begun: false,
-    }
 }
 
 /// Returns what a second call of a tool would do.
@@ -310,7 +273,7 @@ fn check_arguments(text: &str) -> Result<(), Failure> {
 
 /// Returns the arguments for the next request. Some servers reject arguments that are not a JSON
 /// object, even if the model wrote them.
-fn object_text(arguments: Option<String>) -> String {
+pub(crate) fn object_text(arguments: Option<String>) -> String {
     let is_object = |text: &String| serde_json::from_str::<Map<_, Value>>(text).is_ok();
     let object = arguments.filter(is_object);
     object.unwrap_or_else(|| "{}".to_owned())

@@ -3,6 +3,7 @@ mod fixture;
 mod journal;
 mod journal_store;
 mod resumption;
+mod unrecorded;
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,12 +2,13 @@
 
 use application::{
     ChatCommand,
-    chat::{EphemeralChat, OnBusy},
+    chat::{EphemeralChat, OnBusy, PastMessage},
 };
 use domain::{
     ClientTool, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode,
     Role, config::Metadata,
 };
+use ports::ToolUse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -84,12 +85,14 @@ pub struct ChatRequest {
     #[schema(nullable = false)]
     stream: Option<bool>,
     /// Stores nothing when false: there is no conversation, no turn to read later and no event, and
-    /// the turn is cancelled when the connection is closed. Default: true. Only on `POST /api/chat`.
+    /// the turn is cancelled when the connection is closed. Only tools that change nothing and need no
+    /// approval are called. Users may send false only if the agent has `config.allowUnrecorded`.
+    /// Default: true. Only on `POST /api/chat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     store: Option<bool>,
     /// With `store: false`: the messages before this one, oldest first. The agent's
-    /// `config.history` limits them.
+    /// `config.history` limits them. Those of users all have the role `user`.
     #[serde(default)]
     #[schema(max_items = 1000)]
     history: Vec<HistoryItem>,
@@ -185,6 +188,7 @@ impl ChatRequest {
             metadata: self.metadata,
             client_tools: self.client_tools,
             omits_refused_tools: false,
+            tool_use: ToolUse::default(),
             on_busy: match self.on_busy {
                 WhenBusy::Queue => OnBusy::Queue,
                 WhenBusy::Reject => OnBusy::Reject,
@@ -230,7 +234,13 @@ impl ChatRequest {
                 .parse()
                 .map_err(|_malformed| ProblemCode::AgentNotFound)?,
             message,
-            history: history.map(|item| (item.role, item.content)).collect(),
+            history: history
+                .map(|item| PastMessage::new(item.role, item.content))
+                .collect(),
+            steps: Vec::new(),
+            client_tools: Vec::new(),
+            tool_use: ToolUse::default(),
+            omits_refused_messages: false,
             user_id: self.user_id,
             request_id,
         })

@@ -5,7 +5,7 @@ use application::{
     ChatCommand,
     chat::{AcceptedTurn, EphemeralChat},
 };
-use domain::{AgentId, ChatReply, IdempotencyKey, ProblemCode};
+use domain::{AgentId, ChatReply, ClientTool, IdempotencyKey, ProblemCode};
 use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
@@ -14,7 +14,7 @@ use kit::{
     state::HttpState,
     turn_stream::{respond, whole_reply},
 };
-use ports::IdSource;
+use ports::{IdSource, ToolUse};
 
 use super::{
     approvals::deny_approvals,
@@ -52,6 +52,8 @@ pub(super) async fn create(
         ids: &*state.ids,
         agent,
         user: user.0,
+        tools: std::mem::take(&mut completion.tools),
+        tool_use: std::mem::take(&mut completion.tool_use),
     };
     let (accepted, seen) = match stored {
         Some(conversation) => {
@@ -103,6 +105,8 @@ struct Submission<'a> {
     ids: &'a dyn IdSource,
     agent: AgentId,
     user: Option<String>,
+    tools: Vec<ClientTool>,
+    tool_use: ToolUse,
 }
 
 impl Submission<'_> {
@@ -187,7 +191,8 @@ impl Submission<'_> {
         ChatCommand {
             message: Some(message.to_owned()),
             metadata: conversation.metadata.clone(),
-            client_tools: conversation.tools.clone(),
+            client_tools: self.tools.clone(),
+            tool_use: self.tool_use.clone(),
             ..ChatCommand::in_named_conversation(self.agent, key, user_id, request_id)
         }
     }
@@ -202,6 +207,10 @@ impl Submission<'_> {
             agent_id: self.agent,
             message: texts.message,
             history: texts.history,
+            steps: texts.steps,
+            client_tools: self.tools,
+            tool_use: self.tool_use,
+            omits_refused_messages: true,
             user_id: self.user,
             request_id: RequestId::of(self.request),
         };

@@ -1,6 +1,11 @@
 //! The messages of a request.
 
-use application::turns::CallAnswer;
+use std::collections::{HashMap, HashSet};
+
+use application::{
+    chat::{PastCall, PastMessage},
+    turns::CallAnswer,
+};
 use domain::{Action, FaultCode, InputFault, Role, Sizes, fault::push_index};
 use kit::actions::output_text;
 use serde::Deserialize;
@@ -39,17 +44,21 @@ pub(super) struct Texts {
     /// The message to reply to.
     pub(super) message: String,
     /// The messages before it, oldest first.
-    pub(super) history: Vec<(Role, String)>,
+    pub(super) history: Vec<PastMessage>,
+    /// The agent's messages after it, with calls of tools of the client.
+    pub(super) steps: Vec<PastMessage>,
 }
 
 impl Texts {
-    /// Reads a whole conversation. The newest user message is the one to reply to. Messages and parts
-    /// of the past that cannot be used are omitted: a client would send them again with each message.
+    /// Reads a whole conversation. The newest user message is the one to reply to; calls of the client's
+    /// tools and their results may follow. Messages and parts of the past that cannot be used are omitted: a
+    /// client would send them again with each message.
     pub(super) fn whole(messages: &[ClientMessage], reader: &mut Reader<'_>) -> Self {
         let Some(newest) = reader.newest(messages) else {
             return Self::default();
         };
         let mut texts = Self::default();
+        let mut asked = HashSet::new();
         for (index, message) in messages.iter().enumerate() {
             if index == newest {
                 texts.message = reader.message(index, message);
@@ -61,14 +70,20 @@ impl Texts {
                 Some(Author::Agent) => Role::Agent,
                 None => {
                     if index > newest {
-                        reader.reject_role(index, message);
+                        reader.check_result(index, message, &asked);
                     }
                     continue;
                 }
             };
-            let text = message.usable_text();
-            if !text.is_empty() {
-                texts.history.push((role, text));
+            let mut past = PastMessage::new(role, message.usable_text());
+            if role == Role::Agent {
+                past.calls = message.calls(&messages[index + 1..]);
+            }
+            if role == Role::Agent && index > newest {
+                asked = message.named_calls().map(|(id, ..)| id).collect();
+                texts.steps.push(past);
+            } else if !past.content.is_empty() || !past.calls.is_empty() {
+                texts.history.push(past);
             }
         }
         texts
@@ -79,7 +94,7 @@ impl Texts {
         let newest = reader.newest(messages);
         Self {
             message: newest.map_or_else(String::new, |at| reader.message(at, &messages[at])),
-            history: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -96,6 +111,30 @@ impl ClientMessage {
             "assistant" => Some(Author::Agent),
             _ => None,
         }
+    }
+
+    /// Returns the calls of tools, with the results in the messages that follow.
+    fn calls(&self, following: &[Self]) -> Vec<PastCall> {
+        let results = following.iter().take_while(|it| it.role() == "tool");
+        let results = results.filter_map(|it| Some((it.tool_call_id.as_str()?, it)));
+        let results: HashMap<_, _> = results.collect();
+        let calls = self.named_calls().map(|(id, name, arguments)| PastCall {
+            id: id.to_owned(),
+            function: name.to_owned(),
+            arguments: arguments.as_str().unwrap_or_default().to_owned(),
+            result: results.get(id).map(|it| it.usable_text()),
+        });
+        calls.collect()
+    }
+
+    /// Returns the ids, the functions and the arguments of calls.
+    fn named_calls(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let calls = self.tool_calls.as_array().into_iter().flatten();
+        calls.filter_map(|call| {
+            let function = &call["function"];
+            let names = (call["id"].as_str()?, function["name"].as_str()?);
+            Some((names.0, names.1, &function["arguments"]))
+        })
     }
 
     /// Returns the text, without parts of other types.
@@ -184,7 +223,11 @@ impl<'a> Reader<'a> {
             messages.iter().rposition(is_of)
         };
         let found = newest(Author::User).or_else(|| newest(Author::Operator));
-        match (found, newest(Author::Agent)) {
+        // Calls of tools may follow, with their results.
+        let is_open =
+            |it: &ClientMessage| ends_with_result(messages) && it.named_calls().next().is_some();
+        let is_reply = |it: &ClientMessage| it.author() == Some(Author::Agent) && !is_open(it);
+        match (found, messages.iter().rposition(is_reply)) {
             (Some(found), agent) if agent.is_none_or(|agent| agent < found) => Some(found),
             (None, _) => {
                 self.fault(
@@ -203,13 +246,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports a role that has no place after the message to reply to.
-    fn reject_role(&mut self, index: usize, message: &ClientMessage) {
-        let detail = match message.role() {
-            "tool" | "function" => "results of the client's tools need 'metadata.conversation_key'",
-            _ => "must be 'user', 'assistant', 'system' or 'developer'",
-        };
-        self.fault(Some(index), "/role", FaultCode::UnknownValue, detail);
+    /// Checks that a message after the one to reply to is the result of a call before it.
+    fn check_result(&mut self, index: usize, message: &ClientMessage, asked: &HashSet<&str>) {
+        if message.role() != "tool" {
+            let detail = "must be 'user', 'assistant', 'system', 'developer' or 'tool'";
+            self.fault(Some(index), "/role", FaultCode::UnknownValue, detail);
+            return;
+        }
+        let id = message.tool_call_id.as_str();
+        if let Some(id) = id.filter(|id| asked.contains(id)) {
+            self.result(index, id, message);
+        } else {
+            let detail = "must be the id of a call in the message before the results";
+            self.fault(
+                Some(index),
+                "/tool_call_id",
+                FaultCode::UnknownValue,
+                detail,
+            );
+        }
     }
 
     /// Reads the message to reply to.

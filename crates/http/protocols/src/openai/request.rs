@@ -8,6 +8,7 @@ use domain::{
     fault::{list::MAX_FAULTS, push_token},
 };
 use kit::problem::ApiError;
+use ports::{ToolChoice, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,6 +43,8 @@ pub(super) struct CompletionBody {
     #[serde(default)]
     tool_choice: Option<Value>,
     #[serde(default)]
+    parallel_tool_calls: Value,
+    #[serde(default)]
     function_call: Option<Value>,
     #[serde(default)]
     modalities: Option<Vec<String>>,
@@ -68,6 +71,10 @@ pub(super) struct CompletionRequest {
     pub(super) model: String,
     /// The texts.
     pub(super) texts: Texts,
+    /// The tools that the client runs.
+    pub(super) tools: Vec<ClientTool>,
+    /// What it demands of the model's tool calls.
+    pub(super) tool_use: ToolUse,
     /// The stored conversation; `None` if nothing is stored.
     pub(super) stored: Option<StoredConversation>,
     /// True if the reply is streamed.
@@ -83,8 +90,6 @@ pub(super) struct StoredConversation {
     pub(super) key: ConversationKey,
     /// The other pairs of `metadata`, for the turn.
     pub(super) metadata: Metadata,
-    /// The tools that the client adds to the turn.
-    pub(super) tools: Vec<ClientTool>,
     /// The calls that the client knows, with the results of its tools.
     pub(super) calls: ClientCalls,
     /// True if the results are not followed by a message.
@@ -95,13 +100,8 @@ impl CompletionBody {
     /// Checks the body, and reports all its faults at once.
     pub(super) fn read(self, sizes: &Sizes) -> Result<CompletionRequest, ApiError> {
         let mut faults = Vec::new();
-        let is_stored = self.names_conversation();
-        self.reject_unsupported(is_stored, &mut faults);
-        let tools = if is_stored {
-            self.tools(&mut faults)
-        } else {
-            Vec::new()
-        };
+        let (tools, tool_use) = self.tools(&mut faults);
+        self.reject_unsupported(&mut faults);
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
             let detail = "required: the id or the name of an agent";
@@ -112,7 +112,6 @@ impl CompletionBody {
         let texts = match &mut stored {
             // The stored conversation is the history.
             Some(stored) => {
-                stored.tools = tools;
                 stored.calls = reader.calls(&self.messages);
                 stored.continues = ends_with_result(&self.messages);
                 if stored.continues {
@@ -131,27 +130,29 @@ impl CompletionBody {
         Ok(CompletionRequest {
             model,
             texts,
+            tools,
+            tool_use,
             stored,
             stream: self.stream.unwrap_or_default(),
             include_usage: options.and_then(|it| it.include_usage).unwrap_or_default(),
         })
     }
 
-    /// Returns whether the chat is stored.
-    fn names_conversation(&self) -> bool {
-        let key = self
-            .metadata
-            .as_ref()
-            .and_then(|it| it.get(CONVERSATION_KEY));
-        key.is_some_and(|key| !key.is_null())
-    }
-
-    /// Returns the tools of the client that the model may call.
-    fn tools(&self, faults: &mut Vec<InputFault>) -> Vec<ClientTool> {
-        let choice = self.tool_choice.as_ref();
-        if choice.is_some_and(|choice| choice == "none") {
-            return Vec::new();
-        }
+    /// Returns the tools of the client that the model may call, and what is demanded of its calls.
+    fn tools(&self, faults: &mut Vec<InputFault>) -> (Vec<ClientTool>, ToolUse) {
+        let choice = match self.tool_choice.as_ref().map(read_choice) {
+            None => ToolChoice::Auto,
+            Some(Ok(Some(choice))) => choice,
+            Some(Ok(None)) => return Default::default(),
+            Some(Err(fault)) => {
+                faults.push(fault);
+                ToolChoice::Auto
+            }
+        };
+        let tool_use = ToolUse {
+            choice,
+            parallel: self.parallel_tool_calls.as_bool(),
+        };
         let described = self.tools.as_array().into_iter().flatten();
         let described = described.filter_map(|tool| {
             let function = &tool["function"];
@@ -169,27 +170,21 @@ impl CompletionBody {
             );
             faults.push(InputFault::new("/tools", FaultCode::NotCombinable, detail));
         }
-        usable
+        (usable, tool_use)
     }
 
     /// Reports what would change the meaning of the reply if it were ignored.
-    fn reject_unsupported(&self, is_stored: bool, faults: &mut Vec<InputFault>) {
-        // Without a conversation, the client's tools cannot be called. A model that may call them need
-        // not: applications send them with each message.
-        let requires_call = |choice: &Option<Value>| {
-            let requires =
-                |choice: &Value| choice.is_object() || choice.as_str() == Some("required");
-            !is_stored && choice.as_ref().is_some_and(requires)
-        };
-        let own_tools = "must be 'auto' or 'none', except with 'metadata.conversation_key'";
+    fn reject_unsupported(&self, faults: &mut Vec<InputFault>) {
+        // Functions in the old form are never called. A model that may call them need not.
+        let requires = |choice: &Value| choice.is_object() || choice.as_str() == Some("required");
+        let requires_function = self.function_call.as_ref().is_some_and(requires);
         let format = self.response_format.as_ref();
         let modalities = self.modalities.as_deref().unwrap_or_default();
         for (pointer, is_unsupported, detail) in [
-            ("/tool_choice", requires_call(&self.tool_choice), own_tools),
             (
                 "/function_call",
-                requires_call(&self.function_call),
-                own_tools,
+                requires_function,
+                "must be 'auto' or 'none': 'functions' are not called; use 'tools'",
             ),
             (
                 "/n",
@@ -210,6 +205,23 @@ impl CompletionBody {
             if is_unsupported {
                 faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
             }
+        }
+    }
+}
+
+/// Reads a choice of tools; `None` leaves out those of the client.
+fn read_choice(choice: &Value) -> Result<Option<ToolChoice>, InputFault> {
+    let function = choice["function"]["name"].as_str();
+    let function = function.filter(|_| choice["type"] == "function");
+    match (choice.as_str(), function) {
+        (Some("auto"), _) => Ok(Some(ToolChoice::Auto)),
+        (Some("required"), _) => Ok(Some(ToolChoice::Required)),
+        (Some("none"), _) => Ok(None),
+        (None, Some(name)) => Ok(Some(ToolChoice::Function(name.to_owned()))),
+        _ => {
+            let detail = "must be 'auto', 'none', 'required' or a function with its name";
+            let fault = InputFault::new("/tool_choice", FaultCode::UnknownValue, detail);
+            Err(fault)
         }
     }
 }
@@ -253,7 +265,6 @@ fn stored_conversation(
             return Some(StoredConversation {
                 key,
                 metadata: pairs,
-                tools: Vec::new(),
                 calls: ClientCalls::default(),
                 continues: false,
             });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
-use ports::{ModelRequest, RequestedCall};
+use ports::{ModelRequest, RequestedCall, ToolChoice, ToolUse};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -63,6 +63,41 @@ async fn a_model_that_may_not_call_is_told_so() {
     assert_eq!(bodies[0]["tool_choice"], "none");
     assert_eq!(bodies[0]["tools"].as_array().map(Vec::len), Some(1));
     assert_eq!(bodies[1].get("tool_choice"), None);
+}
+
+#[tokio::test]
+async fn what_the_client_demands_of_tool_calls_is_passed_on() {
+    let (upstream, engine) = fixture([text_stream("Noon.")]).await;
+    let named = || ToolChoice::Function("time".to_owned());
+    for (names, may_call, choice, parallel) in [
+        (&["time"][..], true, ToolChoice::Required, None),
+        (&["time"], true, named(), Some(false)),
+        (&["time"], true, ToolChoice::Auto, Some(true)),
+        (&["time"], false, named(), Some(true)),
+        (&[], true, ToolChoice::Required, Some(true)),
+    ] {
+        let request = ModelRequest {
+            may_call,
+            tool_use: ToolUse { choice, parallel },
+            ..request_with(names)
+        };
+        collect_reply(&engine, request).await;
+    }
+    let bodies = upstream.bodies();
+    let sent = bodies
+        .iter()
+        .map(|body| (body.get("tool_choice"), body.get("parallel_tool_calls")));
+    let function = json!({"type": "function", "function": {"name": "time"}});
+    let (required, none) = (json!("required"), json!("none"));
+    let (yes, no) = (json!(true), json!(false));
+    let expected = [
+        (Some(&required), None),
+        (Some(&function), Some(&no)),
+        (None, Some(&yes)),
+        (Some(&none), None),
+        (None, None),
+    ];
+    assert_eq!(sent.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

@@ -70,6 +70,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
         may_call: true,
+        tool_use: ports::ToolUse::default(),
     }
 }
 

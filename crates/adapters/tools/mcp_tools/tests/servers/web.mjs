@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
 const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "lose", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "report", "well"];
-const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
+const tools = names.map((name) => ({ name, inputSchema: { type: "object" }, annotations: { readOnlyHint: name === "report" } }));
 if (behaviour?.startsWith("deep")) {
   tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
 }

@@ -6,6 +6,7 @@ mod frontends;
 mod models;
 mod stored;
 mod streams;
+mod unrecorded_tools;
 
 use domain::ProblemCode;
 use reqwest::Response;

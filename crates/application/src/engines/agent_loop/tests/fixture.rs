@@ -18,6 +18,7 @@ use ports::{
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now, time::sleep};
 
+use super::journal_store::RunningTurn;
 use crate::{
     engines::{
         BufferedSink, Candidate, Engines, OpenCallStatus, ReplySink as _, TurnOrigin,
@@ -105,12 +106,31 @@ pub(super) async fn reply_slowly(
     request: ModelRequest,
     responses: Vec<Vec<ModelChunk>>,
 ) -> Replied {
-    let (model, chain) = Model::in_chain(time, &request, responses);
+    let turn = RunningTurn::new(&request);
+    let ended = turn.reply_slowly(time, request, responses).await;
+    let ended = ended.expect("nobody stops the turn");
+    let text = turn.ownership.live.progress().reply.text.clone();
+    let end = ended.reply.map(|reply| (reply.finish_reason, reply.usage));
+    Replied {
+        end,
+        text,
+        calls: ended.calls,
+        requests: ended.requests,
+    }
+}
+
+/// Replies to a request of an unrecorded chat with a model of these responses. The calls are those of a turn
+/// that waits.
+pub(super) async fn reply_unrecorded(
+    request: ModelRequest,
+    responses: Vec<Vec<ModelChunk>>,
+) -> Replied {
+    let (model, chain) = Model::in_chain(Duration::ZERO, &request, responses);
     let reply_id = MessageId::new(uuid::Uuid::nil());
     let started_by = fixture::principal();
     let sink = BufferedSink::new(TurnOrigin {
         conversation: fixture::conversation_id(1),
-        is_stored: true,
+        is_stored: false,
         started_by: &started_by,
         credential: None,
         request_id: None,
@@ -118,7 +138,7 @@ pub(super) async fn reply_slowly(
     let end = run_engine_chain(reply_id, &chain, &request, None, &sink, None).await;
     let end = end.map(|reply| (reply.finish_reason, reply.usage));
     let (text, calls) = sink.with_reply(|reply| {
-        let calls = reply.tool_calls(OpenCallStatus::Cut);
+        let calls = reply.tool_calls(OpenCallStatus::Running);
         (reply.text.clone(), calls)
     });
     let requests = model.requests.lock().clone();

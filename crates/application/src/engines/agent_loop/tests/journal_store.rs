@@ -231,7 +231,17 @@ impl RunningTurn {
         request: ModelRequest,
         responses: Vec<Vec<ModelChunk>>,
     ) -> Option<Ended> {
-        let (model, chain) = Model::in_chain(Duration::ZERO, &request, responses);
+        self.reply_slowly(Duration::ZERO, request, responses).await
+    }
+
+    /// Replies with a model that takes this time for each of these responses.
+    pub(super) async fn reply_slowly(
+        &self,
+        time: Duration,
+        request: ModelRequest,
+        responses: Vec<Vec<ModelChunk>>,
+    ) -> Option<Ended> {
+        let (model, chain) = Model::in_chain(time, &request, responses);
         let entries = self.store.entries.lock().clone();
         let (draining, owned) = (&self.is_draining, &self.ownership);
         let journal = Journal::new(&self.writes, &Noon, &NoTurns, owned, draining, entries);

@@ -13,6 +13,22 @@ fn read(
     (texts, pointers.collect())
 }
 
+fn said((role, text): (Role, &str)) -> PastMessage {
+    PastMessage::new(role, text)
+}
+
+/// A message of the agent with a call.
+fn asking(id: &str, function: &str) -> Value {
+    let function = json!({"name": function, "arguments": "{}"});
+    let call = json!({"id": id, "type": "function", "function": function});
+    json!({"role": "assistant", "content": null, "tool_calls": [call]})
+}
+
+/// A message with the result of a call.
+fn result(id: &str, content: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": id, "content": content})
+}
+
 fn whole(messages: Value) -> (Texts, Vec<String>) {
     read(messages, Texts::whole)
 }
@@ -37,10 +53,7 @@ fn the_texts_of_the_operator_become_texts_of_the_user() {
         (Role::Agent, "Two."),
         (Role::User, "Be kind."),
     ];
-    assert_eq!(
-        texts.history,
-        history.map(|(role, text)| (role, text.to_owned()))
-    );
+    assert_eq!(texts.history, history.map(said));
 }
 
 #[test]
@@ -50,7 +63,7 @@ fn instructions_after_the_newest_user_message_do_not_replace_it() {
     ]));
     assert!(faults.is_empty(), "{faults:?}");
     assert_eq!(texts.message, "Hello");
-    assert_eq!(texts.history, [(Role::User, "Be brief.".to_owned())]);
+    assert_eq!(texts.history, [said((Role::User, "Be brief."))]);
     let (texts, _) = whole(json!([{"role": "system", "content": "Write a title."}]));
     assert_eq!(texts.message, "Write a title.");
 }
@@ -87,7 +100,36 @@ fn what_cannot_be_read_is_a_fault_at_its_place() {
         ),
         (
             json!([{"role": "user", "content": "a"}, {"role": "tool", "content": "4"}]),
+            "/messages/1/tool_call_id",
+        ),
+        (
+            json!([{"role": "user", "content": "a"}, {"role": "function", "content": "4"}]),
             "/messages/1/role",
+        ),
+        (
+            json!([{"role": "user", "content": "a"}, asking("c", "f")]),
+            "/messages",
+        ),
+        (
+            json!([
+                {"role": "user", "content": "a"}, asking("c", "f"), result("c", "4"),
+                {"role": "assistant", "content": "b"},
+            ]),
+            "/messages",
+        ),
+        (
+            json!([
+                {"role": "user", "content": "a"}, asking("c", "f"), result("c", "4"),
+                asking("d", "f"), result("c", "4"),
+            ]),
+            "/messages/4/tool_call_id",
+        ),
+        (
+            json!([
+                {"role": "user", "content": "a"}, asking("c", "f"),
+                result("c", &"x".repeat(64 * 1024 + 1)),
+            ]),
+            "/messages/2/content",
         ),
         (
             json!([{"role": "user", "content": "a", "tool_calls": [{"id": "c"}]}]),
@@ -133,6 +175,39 @@ fn what_cannot_be_used_of_old_messages_is_omitted() {
         (Role::Agent, "It is 4."),
         (Role::Agent, &long),
     ];
-    let history = history.map(|(role, text)| (role, text.to_owned()));
+    assert_eq!(texts.history, history.map(said));
+}
+
+#[test]
+fn calls_of_tools_are_read_with_their_results() {
+    let (texts, faults) = whole(json!([
+        {"role": "user", "content": "One?"},
+        asking("call_0", "clock"), result("call_0", "noon"), result("call_9", "?"),
+        {"role": "assistant", "content": "Noon."},
+        {"role": "user", "content": "Two?"},
+        asking("call_0", "cart"), result("call_0", "opened"),
+        asking("call_1", "clock"), result("call_1", "one"),
+    ]));
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(texts.message, "Two?");
+    let called = |id: &str, function: &str, result: &str| PastMessage {
+        calls: vec![PastCall {
+            id: id.to_owned(),
+            function: function.to_owned(),
+            arguments: "{}".to_owned(),
+            result: Some(result.to_owned()),
+        }],
+        ..PastMessage::new(Role::Agent, "")
+    };
+    let history = [
+        said((Role::User, "One?")),
+        called("call_0", "clock", "noon"),
+        said((Role::Agent, "Noon.")),
+    ];
     assert_eq!(texts.history, history);
+    let steps = [
+        called("call_0", "cart", "opened"),
+        called("call_1", "clock", "one"),
+    ];
+    assert_eq!(texts.steps, steps);
 }

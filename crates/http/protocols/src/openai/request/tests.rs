@@ -41,9 +41,10 @@ fn what_would_change_the_reply_is_rejected() {
     for (members, at) in [
         (json!({"store": true}), "/store"),
         (json!({"n": 2}), "/n"),
-        (json!({"tool_choice": "required"}), "/tool_choice"),
+        (json!({"tool_choice": "any"}), "/tool_choice"),
+        (json!({"tool_choice": {"type": "function"}}), "/tool_choice"),
         (
-            json!({"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+            json!({"tool_choice": {"type": "allowed_tools"}}),
             "/tool_choice",
         ),
         (json!({"function_call": {"name": "f"}}), "/function_call"),
@@ -77,27 +78,69 @@ fn what_would_change_the_reply_is_rejected() {
 
 /// As `docs/protocols/openai.md` states.
 #[test]
-fn tools_of_the_client_are_ignored_unless_a_call_is_required() {
+fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
     let tool =
         json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let named = json!({"type": "function", "function": {"name": "f"}});
+    let function = || ToolChoice::Function("f".to_owned());
+    for key in [json!(null), json!("c-1")] {
+        for (members, choice, parallel, is_offered) in [
+            (json!({}), ToolChoice::Auto, None, true),
+            (json!({"tool_choice": null}), ToolChoice::Auto, None, true),
+            (
+                json!({"tool_choice": "auto", "parallel_tool_calls": true}),
+                ToolChoice::Auto,
+                Some(true),
+                true,
+            ),
+            (
+                json!({"tool_choice": "required", "parallel_tool_calls": false}),
+                ToolChoice::Required,
+                Some(false),
+                true,
+            ),
+            (
+                json!({"tool_choice": named, "parallel_tool_calls": "?"}),
+                function(),
+                None,
+                true,
+            ),
+            (
+                json!({"tool_choice": "none", "parallel_tool_calls": false}),
+                ToolChoice::Auto,
+                None,
+                false,
+            ),
+        ] {
+            let mut members = body(members);
+            members["tools"] = json!([tool]);
+            members["metadata"] = json!({"conversation_key": key});
+            let read = read(members.clone()).unwrap();
+            assert_eq!(read.tool_use, ToolUse { choice, parallel }, "{members}");
+            let names: Vec<_> = read.tools.iter().map(|tool| &*tool.name).collect();
+            assert_eq!(names, ["f"].repeat(usize::from(is_offered)), "{members}");
+        }
+        let malformed = json!({"type": "function", "function": {"name": "f g"}});
+        let mut members = body(json!({"tools": [malformed]}));
+        members["metadata"] = json!({"conversation_key": key});
+        assert_eq!(read(members).unwrap_err(), ["/tools"]);
+    }
+}
+
+/// As `docs/protocols/openai.md` states.
+#[test]
+fn functions_in_the_old_form_are_ignored_unless_a_call_is_required() {
     for members in [
-        json!({"tools": [tool], "parallel_tool_calls": true}),
         json!({"tools": "f", "functions": 7}),
-        json!({"tools": [tool], "tool_choice": "auto"}),
-        json!({"tools": [tool], "tool_choice": "none"}),
         json!({"functions": [{"name": "f"}], "function_call": "auto"}),
         json!({"functions": [{"name": "f"}], "function_call": "none"}),
     ] {
-        assert!(read(body(members.clone())).is_ok(), "{members}");
+        let read = read(body(members.clone()));
+        assert!(read.is_ok_and(|read| read.tools.is_empty()), "{members}");
     }
-    for (member, value) in [
-        ("tool_choice", json!("required")),
-        ("tool_choice", json!({"type": "allowed_tools"})),
-        ("function_call", json!("required")),
-        ("function_call", json!({"name": "f"})),
-    ] {
-        let rejected = read(body(json!({"tools": [tool], member: value})));
-        assert_eq!(rejected.unwrap_err(), [format!("/{member}")]);
+    for value in [json!("required"), json!({"name": "f"})] {
+        let rejected = read(body(json!({"function_call": value})));
+        assert_eq!(rejected.unwrap_err(), ["/function_call"]);
     }
 }
 
