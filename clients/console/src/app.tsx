@@ -2,6 +2,7 @@ import { Redirect, Route, Switch } from "wouter";
 import { ActivityPage } from "./activity/page.js";
 import { AgentPage, NewAgentPage } from "./agents/editor.js";
 import { AgentsPage } from "./agents/list.js";
+import { ApprovalsPage } from "./approvals/page.js";
 import { NewChatPage } from "./chat/new-chat.js";
 import { ChatPage } from "./chat/page.js";
 import { ConversationPage } from "./conversations/detail.js";
@@ -41,6 +42,7 @@ const Pages = () => (
     </Route>
     <Route path="/conversations" component={ConversationsPage} />
     <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={decoded(id)} />}</Route>
+    <Route path="/approvals" component={ApprovalsPage} />
     <Route path="/activity" component={ActivityPage} />
     <Route path="/access" component={CredentialsPage} />
     <Route path="/health" component={HealthPage} />

@@ -85,6 +85,7 @@ export const LiveQueries = () => {
           if (agentId !== undefined) refresh("agent", agentId);
         }
         if (conversationId === undefined) continue;
+        refresh("approvals");
         refresh("conversations");
         refresh("conversation", conversationId);
       }

@@ -8,6 +8,7 @@ const SECTIONS: readonly (readonly [path: string, label: string, icon: IconName]
   ["/agents", "Agents", "agents"],
   ["/chat", "Chat", "chat"],
   ["/conversations", "Conversations", "conversations"],
+  ["/approvals", "Approvals", "approvals"],
   ["/activity", "Activity", "activity"],
   ["/access", "Access", "access"],
   ["/health", "Health", "health"],

@@ -27,7 +27,7 @@ const openChat = async (agent: string, key: string) => {
 it("edits who approves a tool, and the tools of the page", async () => {
   const agent = await app.service.newAgent({ tools: [{ name: "calculator" }] });
   const page = await app.open(`/agents/${agent}`);
-  await page.getByLabel("The user must approve").selectOption("always");
+  await page.getByLabel("Calls need approval").selectOption("always");
   await page.getByLabel("Users see").selectOption("full");
   await page.getByLabel("Time limit in milliseconds").fill("5000");
   await page.getByLabel("Seconds to wait for an answer").fill("3600");
@@ -64,6 +64,59 @@ it("edits who approves a tool, and the tools of the page", async () => {
   await page.getByRole("button", { name: "Save" }).click();
   await see(page, "Version 3.");
   expect((await stored()).tools).toMatchObject([{ name: "open_cart" }]);
+});
+
+it("leaves approval to staff, and offers nothing that does not fit", async () => {
+  const agent = await app.service.newAgent({ tools: [{ name: "calculator", approval: "always" }] });
+  const page = await app.open(`/agents/${agent}`);
+  const isExcluded = (label: string, value: string) =>
+    page
+      .getByLabel(label)
+      .locator(`option[value="${value}"]`)
+      .evaluate((option) => (option as HTMLOptionElement).disabled);
+  await page.getByLabel("Users see").waitFor();
+  // Users must see what they approve.
+  expect(await isExcluded("Users see", "none")).toBe(true);
+  await see(page, "Users see what they must approve.");
+  await page.getByLabel("Approved by").selectOption("staff");
+  expect(await isExcluded("Users see", "none")).toBe(false);
+  await page.getByLabel("Users see").selectOption("none");
+  expect([await isExcluded("Approved by", ""), await isExcluded("Approved by", "user")]).toEqual([true, true]);
+  await page.getByLabel("Calls need approval").selectOption("never");
+  await page.getByLabel("Approved by").selectOption("");
+  expect([await isExcluded("Calls need approval", "always"), await isExcluded("Calls need approval", "destructive")]).toEqual([true, true]);
+  await page.getByLabel("Approved by").selectOption("staff");
+  await page.getByLabel("Calls need approval").selectOption("destructive");
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
+  const { tools } = (await app.service.call("GET", `/api/agents/${agent}`)).body.config;
+  expect(tools).toEqual([{ name: "calculator", approval: "destructive", approver: "staff", visibility: "none" }]);
+});
+
+it("shows faults that the service finds in tools at their fields", async () => {
+  const agent = await app.service.newAgent({ tools: [{ name: "calculator", approval: "always", approver: "staff", visibility: "none" }] });
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByLabel("Tool", { exact: true }).fill("abacus");
+  await page.getByLabel("Time limit in milliseconds").fill("5");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "tools › 1 › timeoutMs" }).click();
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-tools-0-timeoutMs");
+  await page.getByLabel("Time limit in milliseconds").fill("500");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "tools › 1 › name" }).click();
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-tools-0-name");
+  await page.getByLabel("Tool", { exact: true }).fill("calculator");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Add a tool of the page" }).click();
+  const tool = page.getByRole("group", { name: "Tool 2" });
+  await tool.getByLabel("Tool of the page").fill("calculator");
+  await tool.getByLabel("Description").fill("Calculates.");
+  await tool.getByLabel("Users see").selectOption("none");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "tools › 2 › name" }).waitFor();
+  await tool.getByLabel("Tool of the page").fill("abacus");
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
 });
 
 it("approves a call that waits, after a reload too, and shows who has decided", async () => {

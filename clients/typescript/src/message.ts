@@ -59,8 +59,9 @@ const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): Conversati
 
 const toolCallsOf = (calls: StoredCall[] = []): ToolCall[] => calls.map((call, index) => ({ id: String(index), at: 0, ...call }));
 
-/** Returns a call whose turn goes on. */
-const resumed = ({ needs, expiresAt, ...call }: ToolCall): ToolCall => (needs ? { ...call, status: "running" } : call);
+/** Returns a call whose turn goes on. One that waits for staff does so beyond the end of its turn. */
+const resumed = (call: ToolCall): ToolCall =>
+  call.needs && call.approver !== "staff" ? { ...call, status: "running", needs: undefined, expiresAt: undefined } : call;
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
@@ -101,7 +102,10 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       return changeSent(messages, sent, { turnId, status: "complete" });
     case "turn.started": {
       const { messageId, replyId } = part;
-      const at = messages.findIndex((known) => known.id === messageId || (sent && known.clientMessageId === sent));
+      // A turn that continues another one has no message, and names its reply instead.
+      const at = messages.findIndex(
+        (known) => (known.id === messageId && known.id !== replyId) || (sent && known.clientMessageId === sent),
+      );
       const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId, role: "agent", text: "", toolCalls: [], turnId };
       const reply = { ...begun, status: "streaming" } as const;
       // An unfinished reply after the message is that of a turn that this one repeats.
@@ -167,16 +171,16 @@ export const hasEnded = (messages: Messages, id: string): boolean =>
       turnId === id && (role === "agent" ? !/streaming|requires/.test(status) : /failed|cancelled/.test(status)),
   );
 
-/** Returns the message of a turn if it has no reply. */
-const unanswered = (messages: Messages, id: string | undefined): ConversationMessage | undefined => {
-  const [message, reply] = messages.filter(({ turnId }) => turnId === id);
-  return reply || message?.status !== "complete" ? undefined : message;
+/** Returns the messages of a turn, unless it has a reply or has ended otherwise. */
+const unanswered = (messages: Messages, id: string | undefined): ConversationMessage[] | undefined => {
+  const own = messages.filter(({ turnId }) => turnId === id);
+  return own.every(({ role, status }) => role === "user" && status === "complete") ? own : undefined;
 };
 
-/** Returns the messages with the start of the reply of a turn, unless it has one. */
+/** Returns the messages with the start of the reply of a turn, unless it has one. A turn that continues another one has no message. */
 export const withReply = (messages: Messages, turnId: string): Messages => {
-  const message = unanswered(messages, turnId);
-  return message ? applyPart(messages, { type: "turn.started", turnId, messageId: message.id, replyId: turnId } as TurnPart) : messages;
+  const own = unanswered(messages, turnId);
+  return own ? applyPart(messages, { type: "turn.started", turnId, messageId: own[0]?.id, replyId: turnId } as TurnPart) : messages;
 };
 
 /** Applies live data of a reply. */
@@ -196,6 +200,6 @@ export const merge = (stored: Messages, known: Messages, own?: string): Messages
     const { role, status, clientMessageId, turnId } = message;
     const isNew = status === "sending" || (turnId ? turnId === own && role === "user" : status === "failed");
     if (isNew && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
-    const answered = role === "agent" && unanswered(merged, turnId);
-    return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
+    const answered = role === "agent" && unanswered(merged, turnId)?.[0];
+    return merged.flatMap((other) => (other === answered ? [other, message] : other));
   }, stored);

@@ -28,6 +28,7 @@ const TYPES: readonly LogEvent["type"][] = [
   "conversation.deleted",
   "turn.queued",
   "turn.started",
+  "turn.requires_action",
   "turn.resumed",
   "turn.completed",
   "turn.failed",

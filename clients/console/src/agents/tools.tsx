@@ -14,6 +14,12 @@ const APPROVALS = [
   ["never", "Never"],
 ] as const;
 
+const APPROVERS = [
+  ["", "Default (the user)"],
+  ["user", "The user"],
+  ["staff", "Staff, in Approvals"],
+] as const;
+
 const VISIBILITIES = [
   ["", "Default (status, or all that they must approve)"],
   ["full", "Everything"],
@@ -21,14 +27,32 @@ const VISIBILITIES = [
   ["none", "Nothing"],
 ] as const;
 
+const PAGE_VISIBILITIES = [["", "Default (everything)"], ...VISIBILITIES.slice(1)] as const;
+
 const isPageTool = (tool: Json | undefined): boolean =>
   typeof tool === "object" && tool !== null && !Array.isArray(tool) && tool.run === "client";
 
 const NEW_PAGE_TOOL = { name: "", run: "client", description: "", parameters: { type: "object", properties: {} } };
 
-/** A tool that the service calls, and the user approves or not. */
+/** Returns the values that the service would reject: users see what they must approve. */
+const excludedBy = (tool: Json | undefined) => {
+  const { approval, approver, visibility } = (tool ?? {}) as Record<string, Json>;
+  const isByUser = approver !== "staff";
+  const isAsked = approval === "always" || approval === "destructive";
+  const isHidden = visibility === "none";
+  return {
+    approval: isHidden && isByUser ? ["always", "destructive"] : [],
+    approver: isHidden && isAsked ? ["", "user"] : [],
+    visibility: isAsked && isByUser ? ["none"] : [],
+  };
+};
+
+/** A tool that the service calls, once the user or staff has approved it if that is necessary. */
 const ServerTool = ({ pointer }: { pointer: string }) => {
   const { capabilities } = useCatalogue();
+  const { value } = useField(pointer);
+  const excluded = excludedBy(value);
+  const isLimited = Object.values(excluded).some((values) => values.length > 0);
   const suggestions = capabilities.map(({ name, kind, description, available }) => ({
     value: kind === "server" ? `${name}/*` : name,
     detail: available ? description : `${description} (not available now)`,
@@ -36,8 +60,15 @@ const ServerTool = ({ pointer }: { pointer: string }) => {
   return (
     <div className="columns">
       <SuggestField pointer={`${pointer}/name`} label="Tool" placeholder="server/tool or server/*" suggestions={suggestions} />
-      <SelectField pointer={`${pointer}/approval`} label="The user must approve" options={APPROVALS} />
-      <SelectField pointer={`${pointer}/visibility`} label="Users see" options={VISIBILITIES} />
+      <SelectField pointer={`${pointer}/approval`} label="Calls need approval" options={APPROVALS} excluded={excluded.approval} />
+      <SelectField pointer={`${pointer}/approver`} label="Approved by" options={APPROVERS} excluded={excluded.approver} />
+      <SelectField
+        pointer={`${pointer}/visibility`}
+        label="Users see"
+        options={VISIBILITIES}
+        excluded={excluded.visibility}
+        {...(isLimited ? { hint: "Users see what they must approve. Only staff can approve what they do not see." } : {})}
+      />
       <NumberField pointer={`${pointer}/timeoutMs`} label="Time limit in milliseconds" placeholder="15000" />
     </div>
   );
@@ -51,6 +82,7 @@ const PageTool = ({ pointer }: { pointer: string }) => (
       <TextField pointer={`${pointer}/description`} label="Description, for the model" isRequired />
     </div>
     <JsonField pointer={`${pointer}/parameters`} label="Arguments, as a JSON schema" rows={5} />
+    <SelectField pointer={`${pointer}/visibility`} label="Users see" options={PAGE_VISIBILITIES} />
   </>
 );
 

@@ -86,7 +86,7 @@ const STATES = {
 export const isOpen = (status: ConversationMessage["status"]): boolean => status === "streaming" || status === "requires_action";
 
 export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate, decide }: MessageViewProps) => {
-  const { role, text, status, toolCalls } = message;
+  const { role, text, status, toolCalls, turnId } = message;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
   const shownState = state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>;
@@ -101,7 +101,7 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
           </div>
         )
       )}
-      {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} decide={decide} />}
+      {role === "agent" && <Reply turnId={turnId} text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} decide={decide} />}
       <div className="row message-foot">
         {role === "agent" && turn !== undefined && !isOpen(status) ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}
         {onRegenerate !== undefined && (

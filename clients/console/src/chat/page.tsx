@@ -156,7 +156,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
                   ? undefined
                   : () => void regenerate(message.id)
               }
-              decide={{ approve, deny }}
+              decide={{ approver: "user", approve, deny }}
             />
           ),
         )}

@@ -1,7 +1,10 @@
+import { Icon } from "../ui/icon.js";
 import { Markdown } from "./markdown.js";
 import { type Decide, type ShownCall, ToolCallView } from "./tool-call.js";
 
 interface ReplyProps {
+  /** The turn of the reply. */
+  turnId?: string | null | undefined;
   text: string;
   toolCalls: readonly ShownCall[];
   isStreaming?: boolean;
@@ -15,10 +18,30 @@ const piecesOf = (text: string, toolCalls: readonly ShownCall[]): string[] => {
   return ends.map((end, index) => new TextDecoder().decode(bytes.subarray(ends[index - 1] ?? 0, end)).trim());
 };
 
+const DECISIONS: Record<string, string> = { denied: "Staff has denied", expired: "Nobody has decided in time about" };
+
+/** How a reply came about that continues an earlier turn: after a decision about its first call. */
+const Continued = ({ call: { name, status } }: { call: ShownCall }) => (
+  <p className="small muted row">
+    <Icon name="approvals" size={16} />
+    <span>
+      {DECISIONS[status] ?? "Staff has approved"} <span className="mono">{name}</span>.
+    </span>
+  </p>
+);
+
+/** Returns whether a call was made for an earlier turn, by whose id its own begins. */
+const isOfEarlierTurn = ({ id = "" }: ShownCall, turnId: string): boolean => {
+  const [, earlier = turnId] = /^(.+)-\d+$/.exec(id) ?? [];
+  return earlier !== turnId;
+};
+
 /** A reply, with each tool call where it happened. */
-export const Reply = ({ text, toolCalls, isStreaming = false, decide }: ReplyProps) => {
+export const Reply = ({ turnId, text, toolCalls, isStreaming = false, decide }: ReplyProps) => {
   const pieces = piecesOf(text, toolCalls);
-  return pieces.map((piece, index) => {
+  const [first] = toolCalls;
+  const isContinued = first !== undefined && turnId != null && isOfEarlierTurn(first, turnId);
+  const parts = pieces.map((piece, index) => {
     const isWriting = isStreaming && index === pieces.length - 1;
     const call = toolCalls[index];
     return (
@@ -32,4 +55,10 @@ export const Reply = ({ text, toolCalls, isStreaming = false, decide }: ReplyPro
       </div>
     );
   });
+  return (
+    <>
+      {isContinued && <Continued call={first} />}
+      {parts}
+    </>
+  );
 };

@@ -1,5 +1,7 @@
 import type { ToolCall } from "agent-service-client";
 import { useState } from "react";
+import { Link } from "wouter";
+import { useMayDecide } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
@@ -8,8 +10,10 @@ import { Time } from "../ui/time.js";
 /** A call, as far as it is shown. */
 export type ShownCall = Pick<ToolCall, "name" | "status"> & Partial<ToolCall>;
 
-/** The answers of this page to calls that wait for approval. */
+/** The answers of this page to calls that wait for approval by the user, or by staff. */
 export interface Decide {
+  approver: "user" | "staff";
+  isDisabled?: boolean;
   approve(callId: string): unknown;
   deny(callId: string, reason?: string): unknown;
 }
@@ -23,7 +27,7 @@ const formatted = (value: unknown): string => {
   }
 };
 
-const toneOf = (status: string) => (status === "running" ? "accent" : status === "ok" ? "ok" : "warn");
+const toneOf = (status: string) => (status === "running" ? "accent" : ["ok", "approved"].includes(status) ? "ok" : "warn");
 
 const Head = ({ name, status }: { name: string; status: string }) => (
   <>
@@ -42,12 +46,15 @@ const Arguments = ({ value }: { value: unknown }) => (
 
 const Decision = ({ call: { id = "", name }, decide }: { call: ShownCall; decide: Decide }) => {
   const [reason, setReason] = useState("");
+  const { isDisabled = false } = decide;
   return (
     <div className="row">
-      <Button kind="primary" onClick={() => decide.approve(id)}>
+      <Button kind="primary" aria-disabled={isDisabled} onClick={() => isDisabled || decide.approve(id)}>
         Approve
       </Button>
-      <Button onClick={() => decide.deny(id, reason)}>Deny</Button>
+      <Button aria-disabled={isDisabled} onClick={() => isDisabled || decide.deny(id, reason)}>
+        Deny
+      </Button>
       <input
         className="input"
         dir="auto"
@@ -65,7 +72,10 @@ const NEEDS = { user: "Waits for approval.", staff: "Waits for approval by staff
 
 /** A call that waits for an answer. */
 const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undefined }) => {
-  const { name, status, needs, approver, expiresAt } = call;
+  // Only the stored call says what it needs. One that waits although its turn goes on is for staff.
+  const { name, status, needs = "approval", approver = call.needs === undefined ? "staff" : "user", expiresAt } = call;
+  const mayDecide = useMayDecide();
+  const isDecidedHere = needs === "approval" && decide?.approver === approver;
   return (
     <section className="tool-call is-waiting" aria-label={`Waiting call of ${name}`}>
       <div className="row">
@@ -73,31 +83,39 @@ const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undef
       </div>
       <Arguments value={call.arguments} />
       <p className="small muted">
-        {NEEDS[needs === "output" ? needs : (approver ?? "user")]}{" "}
+        {NEEDS[needs === "output" ? needs : approver]}{" "}
         {expiresAt !== undefined && (
           <>
-            It expires <Time at={expiresAt} />.
+            It expires <Time at={expiresAt} />.{" "}
           </>
         )}
+        {approver === "staff" && mayDecide && !isDecidedHere && <Link href="/approvals">Decide in Approvals</Link>}
       </p>
-      {decide !== undefined && needs === "approval" && approver !== "staff" && <Decision call={call} decide={decide} />}
+      {isDecidedHere && <Decision call={call} decide={decide} />}
     </section>
   );
 };
 
+const VERBS: Record<string, string> = { approved: "Approved", denied: "Denied" };
+
+interface ToolCallProps {
+  call: ShownCall;
+  decide?: Decide | undefined;
+  isOpen?: boolean;
+}
+
 /** A tool call with its arguments, its result, and who has answered it. */
-export const ToolCallView = ({ call, decide }: { call: ShownCall; decide?: Decide | undefined }) => {
+export const ToolCallView = ({ call, decide, isOpen = false }: ToolCallProps) => {
   const { name, status, result, decidedBy, decidedAt } = call;
-  if (call.needs !== undefined) return <WaitingCall call={call} decide={decide} />;
+  if (call.needs !== undefined || status === "waiting") return <WaitingCall call={call} decide={decide} />;
   return (
-    <details className="tool-call">
+    <details className="tool-call" open={isOpen}>
       <summary>
         <Head name={name} status={status} />
       </summary>
       {decidedBy !== undefined && (
         <p className="small muted">
-          {status === "denied" ? "Denied" : "Answered"} by <span className="mono">{decidedBy}</span>{" "}
-          {decidedAt !== undefined && <Time at={decidedAt} />}
+          {VERBS[status] ?? "Answered"} by <span className="mono">{decidedBy}</span> {decidedAt !== undefined && <Time at={decidedAt} />}
         </p>
       )}
       <Arguments value={call.arguments} />

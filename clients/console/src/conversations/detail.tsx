@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { AgentName } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
-import { Badge } from "../ui/badge.js";
+import { Badge, OpenBadge } from "../ui/badge.js";
 import { CopyableId } from "../ui/copy.js";
 import { count } from "../ui/count.js";
 import { Icon } from "../ui/icon.js";
@@ -40,13 +40,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
       <PageHeader
         title={title ?? "Conversation"}
         back={back}
-        status={
-          openTurns?.[0] !== undefined && (
-            <Badge tone={openTurns[0].status === "requires_action" ? "warn" : "accent"}>
-              {openTurns[0].status === "requires_action" ? "waits for an answer" : "replying"}
-            </Badge>
-          )
-        }
+        status={openTurns?.[0] !== undefined && <OpenBadge status={openTurns[0].status} />}
         detail={
           <>
             <div className="facts-line">

@@ -3,7 +3,7 @@ import type { components } from "agent-service-client";
 import { Link } from "wouter";
 import { AgentFilter } from "../agents/agent-filter.js";
 import { useScope, useSession } from "../session/session.js";
-import { Badge } from "../ui/badge.js";
+import { Badge, OpenBadge } from "../ui/badge.js";
 import { count } from "../ui/count.js";
 import { Empty, MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
@@ -34,7 +34,7 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
         </span>
       </span>
       <span className="row list-tags">
-        {(openTurns?.length ?? 0) > 0 && <Badge tone="accent">replying</Badge>}
+        {openTurns?.[0] !== undefined && <OpenBadge status={openTurns[0].status} />}
         {userId != null && <Badge>user {userId}</Badge>}
       </span>
       <span className="muted small list-time">

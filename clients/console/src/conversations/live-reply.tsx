@@ -28,7 +28,7 @@ const withPart = ({ text, calls }: Written, part: TurnPart): Written => {
 };
 
 /** The reply that is being written, until the event log reports its end. */
-export const LiveReply = ({ conversationId }: { conversationId: string }) => {
+export const LiveReply = ({ turnId, conversationId }: { turnId: string; conversationId: string }) => {
   const { service } = useSession();
   const [written, setWritten] = useState(EMPTY);
   useEffect(() => {
@@ -42,7 +42,7 @@ export const LiveReply = ({ conversationId }: { conversationId: string }) => {
   }, [service, conversationId]);
   return (
     <article className="message agent" aria-label="Agent">
-      <Reply text={written.text} toolCalls={written.calls} isStreaming />
+      <Reply turnId={turnId} text={written.text} toolCalls={written.calls} isStreaming />
       <p className="muted small" role="status">
         The agent is writing…
       </p>

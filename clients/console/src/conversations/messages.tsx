@@ -14,7 +14,7 @@ type OpenTurn = components["schemas"]["OpenTurn"];
 const PAGE = 50;
 
 const MessageRow = ({ message }: { message: Message }) => {
-  const { role, content, toolCalls = [], engine, usage, error, createdAt } = message;
+  const { role, turnId, content, toolCalls = [], engine, usage, error, createdAt } = message;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
       {role === "user" ? (
@@ -22,7 +22,7 @@ const MessageRow = ({ message }: { message: Message }) => {
           {content}
         </div>
       ) : (
-        <Reply text={content} toolCalls={toolCalls} />
+        <Reply turnId={turnId} text={content} toolCalls={toolCalls} />
       )}
       <div className="facts-line small muted message-foot">
         <Time at={createdAt} />
@@ -69,7 +69,7 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: OpenTurn | un
       {messages.map((message) => (
         <MessageRow key={message.id} message={message} />
       ))}
-      {live !== undefined && <LiveReply key={live} conversationId={id} />}
+      {live !== undefined && <LiveReply key={live} turnId={live} conversationId={id} />}
     </div>
   );
 };

@@ -35,7 +35,7 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         <>
           <StatusBadge status={turn.status} />
           <span className="truncate turn-input" dir="auto">
-            {turn.input}
+            {turn.continues === undefined ? turn.input : <span className="muted">After a decision of staff</span>}
           </span>
           <span className="muted small">
             <Time at={turn.createdAt} />
@@ -50,17 +50,22 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         </div>
         {turn.error != null && <ErrorNotice error={turn.error} />}
         {error !== undefined && <ErrorNotice error={error} />}
-        <h3>Message</h3>
-        <div className="bubble user" dir="auto">
-          {turn.input}
-        </div>
+        {turn.continues === undefined && (
+          <>
+            <h3>Message</h3>
+            <div className="bubble user" dir="auto">
+              {turn.input}
+            </div>
+          </>
+        )}
         {(turn.reply != null || (turn.toolCalls ?? []).length > 0) && (
           <>
             <h3>Reply</h3>
-            <Reply text={turn.reply?.content ?? ""} toolCalls={turn.toolCalls ?? []} />
+            <Reply turnId={turn.id} text={turn.reply?.content ?? ""} toolCalls={turn.toolCalls ?? []} />
           </>
         )}
         {turn.retryOf != null && <p className="muted small">A repetition of {turn.retryOf}.</p>}
+        {turn.continues !== undefined && <p className="muted small">It continues {turn.continues.turnId}.</p>}
         {isOpen && canChat && (
           <div>
             <Button onClick={() => void cancel()}>Cancel the turn</Button>

@@ -82,9 +82,11 @@ export const NumberField = ({ pointer, label, hint, placeholder }: FieldProps) =
 interface SelectFieldProps extends FieldProps {
   /** The values with their texts; the empty value stands for none. */
   options: readonly (readonly [value: string, text: string])[];
+  /** The values that do not fit other fields. */
+  excluded?: readonly string[];
 }
 
-export const SelectField = ({ pointer, label, hint, options }: SelectFieldProps) => {
+export const SelectField = ({ pointer, label, hint, options, excluded = [] }: SelectFieldProps) => {
   const { value, set } = useField(pointer);
   const selected = textOf(value);
   const isKnown = options.some(([known]) => known === selected);
@@ -100,7 +102,7 @@ export const SelectField = ({ pointer, label, hint, options }: SelectFieldProps)
           >
             {!isKnown && <option value={selected}>{selected} (unknown)</option>}
             {options.map(([known, text]) => (
-              <option key={known} value={known}>
+              <option key={known} value={known} disabled={excluded.includes(known) && known !== selected}>
                 {text}
               </option>
             ))}

@@ -150,3 +150,10 @@ export const useSession = (): Session => {
 
 /** Returns whether the credential has a scope. */
 export const useScope = (scope: Scope): boolean => useSession().principal.scopes.includes(scope);
+
+/** Returns whether the credential may decide about calls that wait for staff; users only if they reach conversations of others. */
+export const useMayDecide = (): boolean => {
+  const isUser = useSession().principal.userId !== undefined;
+  const reachesAll = useScope("conversations:all") || !isUser;
+  return useScope("tools:approve") && reachesAll;
+};

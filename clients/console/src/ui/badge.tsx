@@ -15,5 +15,9 @@ const TONES: Record<string, Tone> = {
   requires_action: "warn",
 };
 
+/** The state of a conversation with a turn that has not ended. */
+export const OpenBadge = ({ status }: { status: string }) =>
+  status === "requires_action" ? <Badge tone="warn">waits for an answer</Badge> : <Badge tone="accent">replying</Badge>;
+
 /** The status of a turn or a message. */
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={TONES[status] ?? "neutral"}>{status.replace("_", " ")}</Badge>;

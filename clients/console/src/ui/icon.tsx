@@ -3,6 +3,7 @@ const PATHS = {
   agents: "M12 4v3M7 7h10a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2H7a2 2 0 0 1-2-2V9a2 2 0 0 1 2-2zM9.5 12v1M14.5 12v1M2.5 11v4M21.5 11v4",
   chat: "M5 5h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 4v-4H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2z",
   conversations: "M4 6h16M4 12h16M4 18h10",
+  approvals: "M9 4h6v3H9zM9 5H6v15h12V5h-3M9 13.500l2 2 4-4",
   activity: "M3 12h4l3-8 4 16 3-8h4",
   access: "M15 9a4 4 0 1 0-4 4l-1.5 2H7v2H5v3h3l5.2-7.2A4 4 0 0 0 15 9z",
   health: "M12 20s-8-4.6-8-10.5A4.5 4.5 0 0 1 12 7a4.5 4.5 0 0 1 8 2.500C20 15.400 12 20 12 20z",

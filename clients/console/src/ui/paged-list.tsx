@@ -17,12 +17,14 @@ interface PagedListProps<Item> {
   row: (item: Item) => ReactNode;
   keyOf: (item: Item) => string;
   empty: ReactNode;
+  /** Returns the items to show of those that are listed now. */
+  arrange?: (items: Item[]) => Item[];
 }
 
 const PAGE = 20;
 
 /** A list of the service, page by page. */
-export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: PagedListProps<Item>) => {
+export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty, arrange }: PagedListProps<Item>) => {
   const query = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
@@ -30,8 +32,10 @@ export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: P
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
   if (query.data === undefined) return <QueryState query={query} />;
-  const items = query.data.pages.flatMap((page) => page.data);
-  if (items.length === 0) return empty;
+  const listed = query.data.pages.flatMap((page) => page.data);
+  const items = arrange?.(listed) ?? listed;
+  // A page may be short although others follow.
+  if (items.length === 0 && !query.hasNextPage) return empty;
   return (
     <div className="stack">
       <ul className="list" aria-label={label}>

@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-DLA0at2T.js", include_bytes!("assets/feed-DLA0at2T.js")),
-    ("assets/index-BMjpNqNr.css", include_bytes!("assets/index-BMjpNqNr.css")),
-    ("assets/index-DYndg7jx.js", include_bytes!("assets/index-DYndg7jx.js")),
+    ("assets/feed-KEeLGpBQ.js", include_bytes!("assets/feed-KEeLGpBQ.js")),
+    ("assets/index-HJ3RBAbi.js", include_bytes!("assets/index-HJ3RBAbi.js")),
+    ("assets/index-yXQXkVdj.css", include_bytes!("assets/index-yXQXkVdj.css")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

@@ -1,0 +1,103 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { components } from "agent-service-client";
+import { useRef, useState } from "react";
+import { Link } from "wouter";
+import { AgentName } from "../agents/agent-name.js";
+import { ToolCallView } from "../chat/tool-call.js";
+import { useMayDecide, useSession } from "../session/session.js";
+import { QueryState } from "../ui/query-state.js";
+import { Time } from "../ui/time.js";
+import { notify } from "../ui/toast.js";
+import { DecisionError, isOver } from "./decision-error.js";
+import { type ListedTurn, useHasMoved } from "./use-kept.js";
+
+type ToolCall = components["schemas"]["ToolCall"];
+type Decision = Pick<components["schemas"]["ActionItem"], "decision" | "reason">;
+
+const waitsForStaff = ({ needs, approver }: ToolCall): boolean => needs === "approval" && approver === "staff";
+
+/** Returns a function that decides about a call of a turn, whether it is being stored, and why it could not be. */
+const useDecide = (turn: ListedTurn, onDecided: () => void) => {
+  const { service } = useSession();
+  const queries = useQueryClient();
+  const [isBusy, setIsBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const decide = async (callId: string, decision: Decision, done: string) => {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      await service.turns.answer(turn.id, { actions: [{ callId, ...decision }] });
+      notify(`${done} The agent replies in the conversation.`);
+      onDecided();
+    } catch (caught) {
+      setError(caught);
+      if (isOver(caught)) onDecided();
+    }
+    await queries.invalidateQueries({ queryKey: ["approvals"] });
+    setIsBusy(false);
+  };
+  return { decide, isBusy, error };
+};
+
+/** The turn as it is now, once no call of it waits in the list any more. */
+const useCurrent = ({ id, conversationId, isDecided = false }: ListedTurn) => {
+  const { service } = useSession();
+  return useQuery({ queryKey: ["conversation", conversationId, "turn", id], queryFn: () => service.turns.get(id), enabled: isDecided });
+};
+
+const UserOf = ({ conversationId }: { conversationId: string }) => {
+  const { service } = useSession();
+  const { data } = useQuery({
+    queryKey: ["conversation", conversationId],
+    queryFn: () => service.conversations.get(conversationId),
+    staleTime: 60_000,
+  });
+  return data?.userId == null ? null : <span>user {data.userId}</span>;
+};
+
+/** A turn with its calls that wait for staff, and with what was decided about them since the list was opened. */
+export const TurnRow = ({ turn }: { turn: ListedTurn }) => {
+  const { id, agentId, conversationId, createdAt, input, isDecided = false } = turn;
+  const row = useRef<HTMLDivElement>(null);
+  const hasMoved = useHasMoved(row);
+  const mayDecide = useMayDecide();
+  // The button that had the focus is gone then.
+  const { decide, isBusy, error } = useDecide(turn, () => row.current?.focus());
+  const current = useCurrent(turn);
+  const [asked] = useState(() => new Set<string | undefined>());
+  for (const call of turn.toolCalls.filter(waitsForStaff)) asked.add(call.id);
+  const calls = (isDecided ? (current.data?.toolCalls ?? []) : turn.toolCalls).filter((call) => asked.has(call.id));
+  return (
+    <div className="list-row approval" ref={row} tabIndex={-1} role="group" aria-labelledby={`turn-${id}`}>
+      <Link href={`/conversations/${conversationId}`} id={`turn-${id}`} className="truncate" dir="auto">
+        {input || "Conversation"}
+      </Link>
+      <span className="muted small facts-line">
+        <span>
+          <AgentName id={agentId} />
+        </span>
+        <UserOf conversationId={conversationId} />
+        <Time at={createdAt} />
+      </span>
+      {isDecided && <QueryState query={current} />}
+      {calls.map((call) => (
+        <ToolCallView
+          key={call.id}
+          call={call}
+          isOpen
+          decide={
+            mayDecide
+              ? {
+                  approver: "staff",
+                  isDisabled: isBusy || hasMoved,
+                  approve: (callId) => decide(callId, { decision: "approve" }, "Approved."),
+                  deny: (callId, reason) => decide(callId, { decision: "deny", ...(reason && { reason }) }, "Denied."),
+                }
+              : undefined
+          }
+        />
+      ))}
+      {error !== undefined && <DecisionError error={error} />}
+    </div>
+  );
+};

@@ -1,0 +1,41 @@
+import type { components } from "agent-service-client";
+import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
+
+/** A turn whose calls wait, or have waited since the list was opened. */
+export type ListedTurn = components["schemas"]["Turn"] & { isDecided?: boolean };
+
+/** Returns a function that leaves turns in the list whose calls no longer wait, so that other calls do not take their places. */
+export const useKept = (): ((turns: readonly ListedTurn[]) => ListedTurn[]) => {
+  const [seen] = useState(() => new Map<string, ListedTurn>());
+  return useCallback(
+    (turns) => {
+      const waiting = new Set(turns.map(({ id }) => id));
+      for (const turn of turns) seen.set(turn.id, turn);
+      // Ids are in the order of time, as the list is.
+      return [...seen.values()]
+        .sort((one, other) => (one.id < other.id ? 1 : -1))
+        .map((turn) => (waiting.has(turn.id) ? turn : { ...turn, isDecided: true }));
+    },
+    [seen],
+  );
+};
+
+/** The time in milliseconds after which a person has seen that an element has moved. */
+const NOTICED = 700;
+
+/** Returns whether an element has just moved in the page, so that a click on it may have been meant for another one. */
+export const useHasMoved = (element: RefObject<HTMLElement | null>): boolean => {
+  const [hasMoved, setHasMoved] = useState(false);
+  const before = useRef<number>(undefined);
+  useLayoutEffect(() => {
+    const top = element.current?.offsetTop;
+    if (before.current !== undefined && top !== before.current) setHasMoved(true);
+    before.current = top;
+  });
+  useLayoutEffect(() => {
+    if (!hasMoved) return;
+    const timer = setTimeout(() => setHasMoved(false), NOTICED);
+    return () => clearTimeout(timer);
+  }, [hasMoved]);
+  return hasMoved;
+};
