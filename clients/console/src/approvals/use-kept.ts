@@ -25,17 +25,17 @@ const NOTICED = 700;
 
 /** Returns whether an element has just moved in the page, so that a click on it may have been meant for another one. */
 export const useHasMoved = (element: RefObject<HTMLElement | null>): boolean => {
-  const [hasMoved, setHasMoved] = useState(false);
+  const [movedAt, setMovedAt] = useState<number>();
   const before = useRef<number>(undefined);
   useLayoutEffect(() => {
     const top = element.current?.offsetTop;
-    if (before.current !== undefined && top !== before.current) setHasMoved(true);
+    if (before.current !== undefined && top !== before.current) setMovedAt(performance.now());
     before.current = top;
   });
   useLayoutEffect(() => {
-    if (!hasMoved) return;
-    const timer = setTimeout(() => setHasMoved(false), NOTICED);
+    if (movedAt === undefined) return;
+    const timer = setTimeout(() => setMovedAt(undefined), NOTICED);
     return () => clearTimeout(timer);
-  }, [hasMoved]);
-  return hasMoved;
+  }, [movedAt]);
+  return movedAt !== undefined;
 };
