@@ -81,7 +81,7 @@ export interface components {
             conversationKey?: string | null;
             /**
              * @description With `store: false`: the messages before this one, oldest first. The agent's
-             *     `config.history` limits them.
+             *     `config.history` limits them. Those of users all have the role `user`.
              */
             history?: components["schemas"]["HistoryItem"][];
             /**
@@ -99,7 +99,9 @@ export interface components {
             onBusy?: components["schemas"]["WhenBusy"];
             /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
-             *     the turn is cancelled when the connection is closed. Default: true. Only on `POST /api/chat`.
+             *     the turn is cancelled when the connection is closed. Only tools that change nothing and need no
+             *     approval are called. Users may send false only if the agent has `config.allowUnrecorded`.
+             *     Default: true. Only on `POST /api/chat`.
              */
             store?: boolean;
             /**

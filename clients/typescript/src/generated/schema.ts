@@ -610,6 +610,11 @@ export interface components {
              */
             allowClientTools?: boolean;
             /**
+             * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowUnrecorded?: boolean;
+            /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
              *     otherwise `rules`. This also applies to an agent that has `rules`: set `rules` here to make
@@ -672,6 +677,11 @@ export interface components {
              *     may. Default: false.
              */
             allowClientTools?: boolean | null;
+            /**
+             * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowUnrecorded?: boolean | null;
             /**
              * @description Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
              *     engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -953,7 +963,7 @@ export interface components {
             conversationKey?: string | null;
             /**
              * @description With `store: false`: the messages before this one, oldest first. The agent's
-             *     `config.history` limits them.
+             *     `config.history` limits them. Those of users all have the role `user`.
              */
             history?: components["schemas"]["HistoryItem"][];
             /** @description The text of the message. Required, except if `supersedes` is an agent's message. */
@@ -964,7 +974,9 @@ export interface components {
             onBusy?: components["schemas"]["WhenBusy"];
             /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
-             *     the turn is cancelled when the connection is closed. Default: true. Only on `POST /api/chat`.
+             *     the turn is cancelled when the connection is closed. Only tools that change nothing and need no
+             *     approval are called. Users may send false only if the agent has `config.allowUnrecorded`.
+             *     Default: true. Only on `POST /api/chat`.
              */
             store?: boolean;
             /** @description Returns the reply as a stream of server-sent events when true. Default: decided by `Accept`. */
@@ -1264,6 +1276,11 @@ export interface components {
              *     may. Default: false.
              */
             allowClientTools?: boolean;
+            /**
+             * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
+             *     may. Default: false.
+             */
+            allowUnrecorded?: boolean;
             /**
              * @description The agent's capabilities, each 1–64 characters after trimming. Default: none.
              * @example [
