@@ -12,6 +12,8 @@ const ELEMENTS = {
   send: "button.send",
   stop: "button.stop",
   regenerate: "button.regenerate >> nth=-1",
+  approve: "button.approve",
+  deny: "button.deny",
 };
 
 // The folder for screenshots, if any.
@@ -72,6 +74,16 @@ export class ChatPage {
   // Waits until the last reply contains a text.
   showsReply(text) {
     return until(async () => (await this.lastReply()).includes(text), `the reply ${text}`);
+  }
+
+  // The number of calls that wait for approval.
+  questions() {
+    return this.#page.locator(this.#elements.approve).count();
+  }
+
+  // Waits for a call to be approved.
+  asks() {
+    return until(async () => (await this.questions()) === 1, "one question");
   }
 
   // Waits until the turns of the chat have these statuses.

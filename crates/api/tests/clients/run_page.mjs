@@ -10,9 +10,12 @@ import { startService } from "./service.mjs";
 const VIEWPORT = { width: 720, height: 640 };
 const KEY_SCOPES = "chat:write,conversations:read";
 
-// `name` names the screenshots, `source` is the page. Of the cases, `without` are left out; `more`
-// returns further ones. `settings` returns what the address of a case's page contains in addition.
-export const runPage = async ({ name, source, handle, elements, resume, without = [], more = () => ({}), settings = () => ({}) }) => {
+// `name` names the screenshots, `source` is the page. `cases` returns the cases, of which `without` are
+// left out; `more` returns further ones. `config` is that of the agents, and `settings` returns what the
+// address of a case's page contains in addition.
+export const runPage = async (given) => {
+  const { name, source, handle, elements, config, resume, cases: casesOf = pageCases, without = [] } = given;
+  const { more = () => ({}), settings = () => ({}) } = given;
   const site = await servePage(source, handle && ((...exchange) => handle(service, ...exchange)));
   // Pages that talk to a server of their own do so over a connection that can be cut.
   const entrance = handle ? await startRelay(site.port) : undefined;
@@ -23,7 +26,7 @@ export const runPage = async ({ name, source, handle, elements, resume, without 
   const key = service.key(KEY_SCOPES);
 
   const open = async () => {
-    const agent = await service.newAgent();
+    const agent = await service.newAgent(config);
     const context = await browser.newContext({ viewport: VIEWPORT });
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
@@ -35,7 +38,7 @@ export const runPage = async ({ name, source, handle, elements, resume, without 
     return chat;
   };
   const tools = { open, service, model: service.model, cut: (entrance ?? service.relay).cut, resume };
-  const cases = { ...pageCases(tools), ...more(tools) };
+  const cases = { ...casesOf(tools), ...more(tools) };
   for (const left of without) delete cases[left];
   const passed = await runCases(cases, service.model.release);
 

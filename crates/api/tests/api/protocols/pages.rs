@@ -1,6 +1,7 @@
 //! Pages with the UI libraries of other products in Chromium, unmodified, on another origin than the
-//! service: send, tools, stop, reload, network cut, regenerate, edit. With the environment variable
-//! `SCREENSHOTS`, they save screenshots in that folder.
+//! service: send, tools, stop, reload, network cut, regenerate, edit, and, over reloads and restarts,
+//! approvals and tools of the page. With the environment variable `SCREENSHOTS`, they save screenshots in
+//! that folder.
 
 mod heavy;
 
@@ -25,6 +26,31 @@ async fn use_chat_of_version_6_works() {
 #[tokio::test(flavor = "multi_thread")]
 async fn use_chat_of_version_7_works() {
     assert_works(&preflights::USE_CHAT, "ai_sdk/pages.mjs", &["7"], 8).await;
+}
+
+/// Checks a page of an agent that acts.
+async fn assert_acts(script: &str, argument: &str) {
+    assert_works(&preflights::USE_CHAT_ACTING, script, &[argument], 7).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn use_chat_of_version_6_answers_calls() {
+    assert_acts("ai_sdk/acting.mjs", "6").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn use_chat_of_version_7_answers_calls() {
+    assert_acts("ai_sdk/acting.mjs", "7").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn assistant_ui_answers_calls() {
+    assert_acts("ai_sdk/assistant_ui_acting.mjs", "agent").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn assistant_ui_answers_calls_of_tools_that_it_offers() {
+    assert_acts("ai_sdk/assistant_ui_acting.mjs", "offers").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,16 @@ pub(super) const USE_CHAT: Client = Client {
     headers_read: &[],
 };
 
+pub(super) const USE_CHAT_ACTING: Client = Client {
+    name: "the same, with answers to calls",
+    preflights: &[
+        "GET /ai-sdk/agents/{agentId}/chat/{chatId}/messages authorization",
+        "GET /ai-sdk/agents/{agentId}/chat/{chatId}/stream authorization",
+        "POST /ai-sdk/agents/{agentId}/chat authorization,content-type",
+    ],
+    headers_read: &[],
+};
+
 pub(super) const USE_CHAT_RUNTIME: Client = Client {
     name: "`useChatRuntime` of assistant-ui",
     preflights: &[
@@ -150,7 +160,7 @@ async fn pages_on_another_origin_may_send_and_read_what_their_libraries_need() {
     let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", ORIGIN);
     let api = builder.start().await;
     let agent = id_of(&api.agent(json!({"name": "Ada"})).await);
-    for client in [USE_CHAT, USE_CHAT_RUNTIME, TANSTACK_AI] {
+    for client in [USE_CHAT, USE_CHAT_ACTING, USE_CHAT_RUNTIME, TANSTACK_AI] {
         assert!(!client.preflights.is_empty(), "{}", client.name);
         for preflight in client.preflights {
             let preflight = Preflight::parse(preflight, &agent);

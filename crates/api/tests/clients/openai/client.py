@@ -123,15 +123,60 @@ def lost_response_is_not_sent_twice():
     key = f"lost-{uuid.uuid4()}"
     request = ask("one two three", metadata={"conversation_key": key})
     service.chat.completions.create(**request)
+    return {"requests": requests, "messages": len(stored(key, "messages"))}
+
+
+def stored(key, kind):
+    """The messages or turns of the conversation with a key."""
     headers = {"X-API-Key": order["key"]}
     found = httpx.get(
         f"{order['baseUrl']}/api/conversations",
         params={"agentId": SCRIPTED, "key": key},
         headers=headers,
     ).json()
-    path = f"/api/conversations/{found['data'][0]['id']}/messages"
-    messages = httpx.get(order["baseUrl"] + path, headers=headers).json()["data"]
-    return {"requests": requests, "messages": len(messages)}
+    path = f"/api/conversations/{found['data'][0]['id']}/{kind}"
+    return httpx.get(order["baseUrl"] + path, headers=headers).json()["data"]
+
+
+def turns(key):
+    def results(turn):
+        return [json.loads(call["result"]) for call in turn["toolCalls"]]
+
+    return [{"status": turn["status"], "results": results(turn)} for turn in stored(key, "turns")]
+
+
+def runs_tools():
+    """As the documentation of the client has it: the tools are called, and their results sent. The
+    conversation is stored."""
+    tool = {
+        "type": "function",
+        "function": {"name": "open_cart", "description": "Opens the cart.", "parameters": {"type": "object"}},
+    }
+    received = []
+    for streams in [False, True]:
+        key = f"tools-{uuid.uuid4()}"
+        request = ask({"calls": [["open_cart"]], "deltas": ["It is ", "open."]}, tools=[tool], metadata={"conversation_key": key})
+        messages = list(request.pop("messages"))
+        ends = []
+        while not ends or ends[-1] == "tool_calls":
+            message, end = complete(messages, request, streams)
+            ends.append(end)
+            messages.append(message)
+            for call in message.tool_calls or []:
+                opened = {"called": call.function.name, "given": json.loads(call.function.arguments)}
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(opened)})
+        received.append({"ends": ends, "text": message.content, "turns": turns(key)})
+    return received
+
+
+def complete(messages, request, streams):
+    completions = client().chat.completions
+    if not streams:
+        choice = completions.create(messages=messages, **request).choices[0]
+        return choice.message, choice.finish_reason
+    with completions.stream(messages=messages, **request) as events:
+        choice = events.get_final_completion().choices[0]
+        return choice.message, choice.finish_reason
 
 
 cases = {
@@ -143,5 +188,6 @@ cases = {
     "errors": errors,
     "retries": retries,
     "lostResponse": lost_response_is_not_sent_twice,
+    "tools": runs_tools,
 }
 print(json.dumps({name: run() for name, run in cases.items()}))

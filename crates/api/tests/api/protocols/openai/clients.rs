@@ -263,4 +263,10 @@ async fn the_official_python_client_works() {
         received["lostResponse"],
         json!({"requests": ["0", "1"], "messages": 2})
     );
+    let results = json!([{"called": "open_cart", "given": {}}]);
+    let tools = json!({
+        "ends": ["tool_calls", "stop"], "text": "It is open.",
+        "turns": [{"status": "completed", "results": results}],
+    });
+    assert_eq!(received["tools"], json!([tools, tools]));
 }

@@ -9,3 +9,17 @@ use crate::protocols::preflights;
 async fn copilotkit_works() {
     assert_works(&preflights::COPILOTKIT, "copilotkit/page.mjs", &[], 4).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "heavy: needs libraries of 700 MB"]
+async fn copilotkit_answers_calls() {
+    for cases in ["approvals", "tools"] {
+        assert_works(
+            &preflights::COPILOTKIT,
+            "copilotkit/acting.mjs",
+            &[cases],
+            4,
+        )
+        .await;
+    }
+}
