@@ -110,9 +110,4 @@ impl Boundary {
             _ => None,
         }
     }
-
-    /// Returns true if a turn may fail as interrupted.
-    pub(super) const fn may_interrupt(self) -> bool {
-        matches!(self, Self::KilledTwice)
-    }
 }

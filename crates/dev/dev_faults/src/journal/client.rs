@@ -173,15 +173,15 @@ impl Client {
                 let key = format!("fork-{}", turn.order);
                 let path = "/api/conversations";
                 let made = self.call(Method::POST, path, Some(&body), Some(&key)).await;
-                if let Some(fork) = made.1["id"].as_str() {
-                    self.write_on(turn, fork, "fork").await;
-                    used.push(fork.to_owned());
-                }
+                used.extend(made.1["id"].as_str().map(str::to_owned));
             }
         }
-        // Whatever it has done, the model must still know what was done.
-        if self.settle(conversation).await.is_ok() {
-            self.write_on(turn, conversation, "end").await;
+        // Whatever it has done, the model must still know what was done. A copy does not know what the
+        // original does later: only the newest conversation goes on.
+        if let Some(newest) = used.last()
+            && self.settle(newest).await.is_ok()
+        {
+            self.write_on(turn, newest, "end").await;
         }
         (used, repeated)
     }

@@ -86,9 +86,17 @@ impl Judgement<'_> {
             let calls = turn["toolCalls"].as_array().into_iter().flatten();
             shown.extend(calls.filter_map(|call| call["id"].as_str().map(str::to_owned)));
             self.judge_results(turn, &turn["status"]);
-            let code = turn["error"]["code"].as_str();
-            let is_expected = self.boundary.may_interrupt() && code == Some("interrupted");
-            if turn["status"] == "failed" && !is_expected {
+            if turn["status"] != "failed" {
+                continue;
+            }
+            let is_expected = match turn["error"]["code"].as_str() {
+                Some("interrupted") => self.boundary == Boundary::KilledTwice,
+                Some("store_unavailable") => self.boundary == Boundary::StoreAway,
+                _ => false,
+            };
+            self.report
+                .count("failed, to be repeated", usize::from(is_expected));
+            if !is_expected {
                 self.lose("failed", &turn.to_string());
             }
         }

@@ -103,7 +103,6 @@ impl Plan {
 
 /// Nodes on one store.
 pub(super) struct Lab {
-    pub(super) setup: Setup,
     pub(super) doubles: Doubles,
     services: Vec<Service>,
     /// Those of the nodes, on Postgres.
@@ -145,7 +144,6 @@ impl Lab {
             *agent = create_agent(&first, approver).await?;
         }
         Ok(Self {
-            setup,
             doubles,
             services,
             gates,

@@ -153,19 +153,19 @@ impl Record {
 
     /// Answers after this point if it holds.
     pub(super) async fn pass(&self, order: &str, point: Point) {
-        let holds = || {
+        {
             let mut state = self.state.lock();
             let hold = state.holds.get_mut(order);
-            let hold = hold.filter(|hold| hold.at.contains(&point));
-            hold.map(|hold| hold.reached.insert(point)).is_some()
-        };
-        if !holds() {
-            return;
+            match hold.filter(|hold| hold.at.contains(&point)) {
+                Some(hold) => hold.reached.insert(point),
+                None => return,
+            };
         }
         self.changes.send_modify(|changes| *changes += 1);
+        let is_released = || !self.state.lock().holds.contains_key(order);
         let mut changes = self.changes.subscribe();
         // The sender is a part of this record.
-        let _ = changes.wait_for(|_| !holds()).await;
+        let _ = changes.wait_for(|_| is_released()).await;
         let pause = {
             let mut state = self.state.lock();
             let jitter = state.jitter * 1_000;

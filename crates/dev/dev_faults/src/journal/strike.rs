@@ -23,7 +23,7 @@ use crate::{random::Random, report::Report};
 /// The longest until a turn reaches a boundary, also after its process has died.
 pub(super) const REACHED: Duration = Duration::from_secs(45);
 /// The time in which the end of a call is certainly stored.
-pub(super) const STORED: Duration = Duration::from_secs(1);
+pub(super) const STORED: Duration = Duration::from_secs(2);
 /// The longest until a write happens that is about to.
 const WRITTEN: Duration = Duration::from_millis(500);
 /// The longest random pause before a kill, in microseconds.
@@ -136,13 +136,16 @@ impl Strike<'_> {
 
     /// Kills the node, and the one that goes on with the turns once they hold again.
     async fn kill_twice(&mut self) -> Result<Instant> {
-        self.lab.kill(self.victim)?;
-        let tools = Tool::ALL.map(Point::Call);
-        let points: Vec<_> = tools.into_iter().chain((0..=3).map(Point::Model)).collect();
-        let record = &self.lab.doubles.record;
+        self.lab.stop(self.victim);
+        let points: Vec<_> = {
+            let calls = Tool::ALL.map(Point::Call).into_iter();
+            calls.chain((0..=3).map(Point::Model)).collect()
+        };
         for turn in self.turns {
+            let record = &self.lab.doubles.record;
             record.hold(&turn.order, points.clone());
         }
+        self.lab.replace(self.victim)?;
         let heir = self.lab.heir(self.victim);
         self.lab.start_again(self.victim)?;
         for turn in self.turns {
