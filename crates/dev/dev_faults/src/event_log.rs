@@ -53,7 +53,10 @@ impl TurnHistory {
             ["queued"] | ["queued", "failed" | "cancelled"] => return true,
             _ => return false,
         };
-        matches!(rest_of_turn, [] | ["completed" | "failed" | "cancelled"])
+        // It may change its process, or wait for answers, any number of times.
+        let goes_on = |step: &&&str| matches!(**step, "resumed" | "requires_action");
+        let end = &rest_of_turn[rest_of_turn.iter().take_while(goes_on).count()..];
+        matches!(end, [] | ["completed" | "failed" | "cancelled"])
     }
 }
 
@@ -151,6 +154,20 @@ mod tests {
         assert_eq!(turn.reply.as_deref(), Some("completed"));
         assert_eq!(log.turns_with("start").count(), 1);
         assert!(log.gaps.is_empty() && log.unsound().is_empty() && log.unfinished().is_empty());
+    }
+
+    #[test]
+    fn a_turn_may_go_on_elsewhere_and_wait() {
+        let steps = [
+            "started",
+            "resumed",
+            "requires_action",
+            "resumed",
+            "completed",
+        ];
+        let events: Vec<_> = (1..).zip(steps).collect();
+        assert!(log(&events).unsound().is_empty());
+        assert_eq!(log(&events[1..]).unsound().len(), 1);
     }
 
     #[test]

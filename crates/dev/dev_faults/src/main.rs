@@ -14,6 +14,7 @@ mod environment;
 mod event_log;
 mod event_stream;
 mod goodbye;
+mod journal;
 mod kill;
 mod memory;
 mod misbehaving_clients;
@@ -29,6 +30,7 @@ mod socket_churn;
 mod store_outage;
 mod tenants;
 mod terminate;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -131,11 +133,36 @@ fn inject_all(
             all.push(steps.run("F8", || runtime.block_on(cycles))?);
         }
     }
+    all.extend(strike_calls(options, environment, steps, &runtime)?);
     if options.stores().any(|store| store == Store::Postgres) {
         for bus in options.buses() {
             let injected = inject_between_nodes(options, environment, bus, steps, &runtime);
             all.extend(injected?);
         }
+    }
+    Ok(all)
+}
+
+/// The faults of turns with tool calls.
+fn strike_calls(
+    options: &Options,
+    environment: &Environment,
+    steps: &mut Steps,
+    runtime: &Runtime,
+) -> Result<Vec<Report>> {
+    let mut all = Vec::new();
+    for store in options.stores() {
+        if options.wants(Fault::J4) {
+            all.extend(steps.run("J4", || runtime.block_on(journal::race(environment, store)))?);
+        }
+        if options.wants(Fault::J6) {
+            all.push(steps.run("J6", || runtime.block_on(waiting::run(environment, store)))?);
+        }
+    }
+    if options.wants(Fault::J1) {
+        let stores: Vec<_> = options.stores().collect();
+        let struck = journal::run(environment, &stores, options.runs);
+        all.extend(steps.run("J1", || runtime.block_on(struck))?);
     }
     Ok(all)
 }

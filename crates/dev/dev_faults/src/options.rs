@@ -25,6 +25,9 @@ pub(super) struct Options {
     /// Number of kills of one of several nodes
     #[arg(long, default_value_t = 4)]
     pub(super) node_kills: usize,
+    /// Number of faults at each boundary of J1, on each store
+    #[arg(long, default_value_t = 200)]
+    pub(super) runs: usize,
     /// Number of sockets that are opened and closed
     #[arg(long, default_value_t = 20_000)]
     pub(super) cycles: usize,
@@ -99,6 +102,15 @@ pub(super) enum Fault {
     /// All nodes are replaced
     #[value(name = "N7")]
     N7,
+    /// Processes die, are suspended or lose their store in turns with tools
+    #[value(name = "J1")]
+    J1,
+    /// Answers to a call race
+    #[value(name = "J4")]
+    J4,
+    /// Many turns wait for answers
+    #[value(name = "J6")]
+    J6,
     /// Clients lose their sockets and resume
     #[value(name = "resume")]
     Resume,
@@ -106,7 +118,11 @@ pub(super) enum Fault {
 
 impl Options {
     pub(super) fn wants(&self, fault: Fault) -> bool {
-        self.only.is_empty() || self.only.contains(&fault)
+        match fault {
+            // It takes hours.
+            Fault::J1 => self.only.contains(&fault),
+            _ => self.only.is_empty() || self.only.contains(&fault),
+        }
     }
 
     pub(super) fn buses(&self) -> impl Iterator<Item = Bus> + use<> {
