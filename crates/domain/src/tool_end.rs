@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ToolCall, sizes::TOOL_RESULT_BYTES};
 
+/// The result of a call that was denied, and what separates it from the reason.
+const DENIED: &str = "not run: it was denied";
+const BECAUSE: &str = ": ";
+
 /// The end of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +47,18 @@ impl ToolEnd {
         Duration::from_millis(u64::try_from(self.duration_ms).unwrap_or_default())
     }
 
+    /// The end of a call that was denied, for this reason.
+    pub fn denied(reason: Option<&str>) -> Self {
+        let because = reason.map(|reason| format!("{BECAUSE}{reason}"));
+        let result = format!("{DENIED}{}", because.unwrap_or_default());
+        Self::new("denied", result, Duration::ZERO)
+    }
+
+    /// Returns the reason in the result of a call that was denied.
+    pub fn denial_reason(result: &str) -> Option<&str> {
+        result.strip_prefix(DENIED)?.strip_prefix(BECAUSE)
+    }
+
     /// What a model reads of a call that waits for approval by staff.
     pub fn waits_for_staff() -> Self {
         let result = "This waits for approval by staff. Tell the user.";
@@ -59,6 +75,14 @@ impl ToolEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_a_denial_is_in_its_result() {
+        for reason in [Some("too dear: 7 €"), None] {
+            let end = ToolEnd::denied(reason);
+            assert_eq!(ToolEnd::denial_reason(&end.result), reason);
+        }
+    }
 
     #[test]
     fn results_have_no_nul() {

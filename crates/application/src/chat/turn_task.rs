@@ -24,6 +24,7 @@ use super::{
 use crate::{
     engines::{Candidate, run_engine_chain},
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
+    pauses::Pauses,
 };
 
 /// What a model reads in place of a message of the user in a turn that reports the outcome of a call that
@@ -122,7 +123,7 @@ impl TurnTask {
 impl RunningTask<'_> {
     async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
         let history_start = Instant::now();
-        match self.history().await {
+        match self.history_for_reply().await {
             Ok(window) => self.set_history(window),
             Err(error) => {
                 tracing::warn!(
@@ -160,6 +161,27 @@ impl RunningTask<'_> {
             }
             Ok(Some(Err(problem))) => self.finisher().fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
+        }
+    }
+
+    /// Returns the history. A turn that is resumed, and may have acted, waits for it however long the store is
+    /// unavailable; the sender of any other turn learns at once that it is.
+    async fn history_for_reply(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
+        let mut pauses = Pauses::default();
+        let is_stopped = self.task.ownership.live.stopped();
+        loop {
+            match self.history().await {
+                Err(error) if error.is_retryable() && !self.task.journal.is_empty() => {
+                    if is_stopped
+                        .run_until_cancelled(pauses.wait())
+                        .await
+                        .is_none()
+                    {
+                        return Err(error);
+                    }
+                }
+                read => return read,
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Stored messages in the form of the AI SDK: `UIMessage`.
 
 use domain::{
-    ActionNeeded, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, TurnId,
+    ActionNeeded, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, ToolEnd, TurnId,
     TurnStatus, Usage, tool_call::function_name,
 };
 use serde::Serialize;
@@ -107,6 +107,9 @@ pub(super) struct Approval {
     /// None until it is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     approved: Option<bool>,
+    /// Of a denial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl ToolOutcome {
@@ -120,6 +123,10 @@ impl ToolOutcome {
                 approval: Approval {
                     id: id.to_owned(),
                     approved: Some(false),
+                    reason: result
+                        .as_deref()
+                        .and_then(ToolEnd::denial_reason)
+                        .map(str::to_owned),
                 },
             },
             "cancelled" => Self::cancelled(),
@@ -144,6 +151,7 @@ impl ToolPart {
                 approval: Approval {
                     id: call.id.clone(),
                     approved: None,
+                    reason: None,
                 },
             }),
             Some(_) => ToolState::Waiting(WaitingState::InputAvailable),

@@ -90,11 +90,7 @@ fn end_of(action: &Action) -> Option<ToolEnd> {
     let (status, result) = match action {
         Action::Approve | Action::ApproveEdited(_) => return None,
         Action::Expire => ("expired", "not run: nobody decided in time".to_owned()),
-        Action::Deny { reason } => {
-            let because = reason.as_deref().map(|reason| format!(": {reason}"));
-            let text = format!("not run: it was denied{}", because.unwrap_or_default());
-            ("denied", text)
-        }
+        Action::Deny { reason } => return Some(ToolEnd::denied(reason.as_deref())),
         Action::Output(output) => (ToolCall::OK, output.clone()),
         Action::Error(error) => ("failed", error.clone()),
     };
