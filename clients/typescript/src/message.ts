@@ -134,9 +134,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       });
     }
     case "tool.returned": {
-      const { id, status, result = null, needs, approver, expiresAt } = part;
-      const end = { status, result, needs, approver, expiresAt };
-      const returned = (call: ToolCall): ToolCall => (call.id === id ? { ...call, ...end } : call);
+      const { id, status, result = null, needs, approver } = part;
+      const returned = (call: ToolCall): ToolCall => (call.id === id ? { ...call, status, result, needs, approver } : call);
       return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: toolCalls.map(returned) }));
     }
     case "turn.requires_action":
