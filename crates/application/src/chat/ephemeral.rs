@@ -80,7 +80,8 @@ impl TurnRunner {
         let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
         let chat = chat.admit(caller, &agent).map_err(ChatError::Invalid)?;
         let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
-        check_tool_choice(&chat.tool_use.choice, &tools.tools)?;
+        let checked = check_tool_choice(&chat.tool_use.choice, &tools.tools);
+        checked.map_err(ChatError::Invalid)?;
         let ids = &context.ports.ids;
         let subject = TurnSubject {
             tenant: caller.tenant.clone(),
@@ -102,20 +103,9 @@ impl TurnRunner {
             agent_version: agent.version,
         };
         let audience = caller.audience_of_chat(chat.user_id.as_deref());
-        let limits = agent.config.history.clone().unwrap_or_default();
         let chain = context.engines.chain(&caller.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
-        let (tenant, turn_id) = (caller.tenant.clone(), subject.turn_id);
-        let request = ModelRequest {
-            turn_number: user_messages(&chat.history),
-            user_id: chat.user_id,
-            history: Arc::new(history(&limits, chat.history)),
-            earlier_steps: steps(chat.steps, first_engine),
-            tools: tools.tools,
-            unavailable_tools: tools.unavailable,
-            tool_use: chat.tool_use,
-            ..ModelRequest::new(tenant, agent, turn_id, chat.message)
-        };
+        let request = chat.request(&subject, agent, tools, first_engine);
         let live = context.live.get_or_register(subject);
         let abandoned = CancellationToken::new();
         let turn = EphemeralTurn {
@@ -191,6 +181,30 @@ impl EphemeralTurn {
         let live = &self.ownership.live;
         let calls = live.with_reply(|reply| reply.tool_calls(OpenCallStatus::Running));
         TurnOutcome::RequiresAction(completed(calls))
+    }
+}
+
+impl EphemeralChat {
+    /// Returns the request to the engines of the agent. `first_engine` is the one that is asked first.
+    fn request(
+        self,
+        subject: &TurnSubject,
+        agent: Arc<Agent>,
+        tools: ToolsOfAgent,
+        first_engine: &str,
+    ) -> ModelRequest {
+        let limits = agent.config.history.clone().unwrap_or_default();
+        let tenant = subject.tenant.clone();
+        ModelRequest {
+            turn_number: user_messages(&self.history),
+            user_id: self.user_id,
+            history: Arc::new(history(&limits, self.history)),
+            earlier_steps: steps(self.steps, first_engine),
+            tools: tools.tools,
+            unavailable_tools: tools.unavailable,
+            tool_use: self.tool_use,
+            ..ModelRequest::new(tenant, agent, subject.turn_id, self.message)
+        }
     }
 }
 

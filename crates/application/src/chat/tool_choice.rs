@@ -3,10 +3,11 @@
 use domain::{FaultCode, InputFault};
 use ports::{AgentTool, ToolChoice};
 
-use super::ChatError;
-
 /// Checks that the model is offered what it must call.
-pub(super) fn check_tool_choice(choice: &ToolChoice, tools: &[AgentTool]) -> Result<(), ChatError> {
+pub(super) fn check_tool_choice(
+    choice: &ToolChoice,
+    tools: &[AgentTool],
+) -> Result<(), Vec<InputFault>> {
     let (is_offered, detail) = match choice {
         ToolChoice::Auto => return Ok(()),
         ToolChoice::Required => (!tools.is_empty(), "the model is offered no tool"),
@@ -20,5 +21,5 @@ pub(super) fn check_tool_choice(choice: &ToolChoice, tools: &[AgentTool]) -> Res
     }
     // Only the requests of OpenAI's clients have this member.
     let fault = InputFault::new("/tool_choice", FaultCode::UnknownValue, detail);
-    Err(ChatError::Invalid(vec![fault]))
+    Err(vec![fault])
 }

@@ -114,6 +114,7 @@ impl Process {
         let command = ChatCommand {
             client_tools: Vec::new(),
             omits_refused_tools: false,
+            tool_use: ports::ToolUse::default(),
             agent_id: Some(fixture.agent.id),
             message: Some(script.to_message()),
             conversation_id,

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{DataStream, ask, ask_stored, completion, error, ok};
 use crate::{
-    api_server::{ApiServer, id_of},
     engines::scripted_agent,
     script::Script,
     user_tokens::{BACKEND, backend, user},
@@ -131,27 +130,34 @@ async fn the_ordinary_loop_of_tools_works_without_a_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_calls_a_tool_of_the_client_and_reads_the_result() {
-    let api = ApiServer::start().await;
-    let call = json!({"tool": "open_cart", "arguments": {"tab": 1}});
-    let draft = json!({"name": "Ada", "config": {
-        "engine": "rules",
-        "tools": [{"name": "open_cart", "run": "client"}],
-        "rules": [{"pattern": "cart", "call": call, "reply": "It is {{result}}."}],
-    }});
-    let mut body = ask_with_tool(&id_of(&api.agent(draft).await), "Show my cart");
-    let mut stream = DataStream::open(api.writer(), body.clone()).await;
+async fn calls_are_streamed_unless_the_request_does_not_describe_their_tool() {
+    let config = json!({"tools": [{"name": "open_cart", "run": "client"}]});
+    let (api, mut script, agent) = scripted_agent(config).await;
+    let body = ask_with_tool(&agent, "Show my cart");
+    let (mut stream, _call) = tokio::join!(DataStream::open(api.writer(), body), async {
+        let call = script.next_call().await;
+        call.use_tool_ignoring_errors("open_cart", &json!({}));
+        call
+    });
     let (first, _) = stream.next_choice().await;
     assert_eq!(first["role"], "assistant");
-    let (mut asked, _) = stream.next_choice().await;
+    let (asked, _) = stream.next_choice().await;
     assert_eq!(asked["tool_calls"][0]["function"]["name"], "open_cart");
     let (_, reason) = stream.next_choice().await;
     assert_eq!(reason, "tool_calls");
     assert_eq!(stream.remaining().await, ["[DONE]"]);
-    asked["role"] = "assistant".into();
-    add_result(&mut body, &asked, "open");
-    let replied = ok(completion(&api.writer(), &body)).await;
-    assert_eq!(replied["choices"][0]["message"]["content"], "It is open.");
+
+    let writer = api.writer();
+    let undescribed = ask(&agent, "Show my cart");
+    let (replied, ()) = tokio::join!(ok(completion(&writer, &undescribed)), async {
+        let call = script.next_call().await;
+        let mut offered = call.request.tools.iter();
+        assert!(!offered.any(|it| it.function == "open_cart"));
+        let refused = call.result_of("open_cart").await;
+        assert_eq!(refused["error"], "not available in an unrecorded chat");
+        call.answer("Sorry.").await;
+    });
+    assert_eq!(replied["choices"][0]["finish_reason"], "stop");
     api.stop().await;
 }
 
