@@ -25,7 +25,7 @@ pub(crate) use agent_loop::object_text;
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, reply_at_once, run_engine_chain};
 pub(crate) use journal::Journal;
-pub(crate) use partial_reply::OpenCallStatus;
+pub(crate) use partial_reply::{OpenCallStatus, PARAGRAPH};
 pub use partial_reply::{PartialReply, ToolEvent};
 
 /// The reply engines of this server by name, and the name of the default engine.

@@ -48,13 +48,22 @@ async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
 }
 
 async fn waiting_for_staff(storage: &Store) -> Vec<TurnId> {
+    created_between(storage, None, None).await
+}
+
+/// Returns the turns that wait for staff, and were created at `from` or later and before `to`.
+async fn created_between(
+    storage: &Store,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+) -> Vec<TurnId> {
     let query = WaitingQuery {
         waiting_for: WaitingFor::Staff,
         agent: None,
         user_id: None,
         conversation: None,
-        from: None,
-        to: None,
+        from,
+        to,
         before: None,
         limit: 10,
     };
@@ -200,4 +209,21 @@ pub async fn a_deletion_dismisses_undecided_calls(storage: &Store) {
     let needed = storage.sweep.tenants_to_sweep(sweep().max_wait).await;
     assert_eq!(needed.success(), []);
     assert_eq!(waiting_for_staff(storage).await, []);
+}
+
+/// A list can be limited to turns that were created at a time or later, and before another one.
+pub async fn waiting_turns_are_listed_by_time(storage: &Store) {
+    let begin = undecided(storage, far()).await;
+    let turn = lookup::turn(storage, begin.turn_id).await;
+    let created = turn.expect("the turn is kept").created_at;
+    let later = created + Duration::from_millis(1);
+    let found = vec![begin.turn_id];
+    for (from, to, expected) in [
+        (Some(created), Some(later), found.clone()),
+        (None, Some(later), found),
+        (Some(later), None, Vec::new()),
+        (None, Some(created), Vec::new()),
+    ] {
+        assert_eq!(created_between(storage, from, to).await, expected);
+    }
 }

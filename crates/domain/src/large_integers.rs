@@ -3,6 +3,8 @@
 //! JSON has integers of any length. The JSON parser rounds those of more than 64 bits to floating
 //! point.
 
+use serde_json::Value;
+
 /// Returns whether this JSON contains an integer of more than 64 bits.
 pub fn has_large_integer(json: &str) -> bool {
     let mut rest = json;
@@ -28,6 +30,21 @@ pub fn has_large_integer(json: &str) -> bool {
     false
 }
 
+/// Returns whether a parsed value contains a number that may have been such an integer.
+pub fn has_rounded_integer(value: &Value) -> bool {
+    /// Smaller ones fit 64 bits.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let is_rounded = |it: f64| it.fract() == 0.0 && it.abs() >= LIMIT;
+            number.as_f64().is_some_and(is_rounded)
+        }
+        Value::Array(items) => items.iter().any(has_rounded_integer),
+        Value::Object(members) => members.values().any(has_rounded_integer),
+        _ => false,
+    }
+}
+
 /// Returns the position after the closing quotation mark of the string at the start of the text.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
@@ -45,6 +62,7 @@ fn end_of_string(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
 
     use super::*;
 
@@ -62,5 +80,19 @@ mod tests {
     fn large_integers_are_found(#[case] json: &str, #[case] expected: bool) {
         assert_eq!(has_large_integer(json), expected);
         assert!(serde_json::from_str::<serde_json::Value>(json).is_ok());
+    }
+
+    #[test]
+    fn rounded_integers_are_detected_in_values() {
+        for (value, expected) in [
+            (json!({"a": [18_446_744_073_709_551_616_f64]}), true),
+            (json!([-1e19]), true),
+            (
+                json!({"a": u64::MAX, "b": i64::MIN, "c": 0.5, "d": "1e30"}),
+                false,
+            ),
+        ] {
+            assert_eq!(has_rounded_integer(&value), expected, "{value}");
+        }
     }
 }

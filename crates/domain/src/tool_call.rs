@@ -32,7 +32,9 @@ pub struct ToolCall {
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub edited_arguments: Option<Value>,
     /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; `running` until the call ends. If its turn or its process ended first:
+    /// or `too_many`; `running` until the call ends, and `waiting` while it waits for an answer.
+    /// `approved` if staff has approved it, so that another turn makes it; `denied`, `expired`, or
+    /// `dismissed` if the user has continued without answering. If its turn or its process ended first:
     /// `outcome_unknown`, since it may have taken effect, or `cancelled` if the tool changes nothing.
     /// Values can be added.
     pub status: String,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ToolCall, sizes::TOOL_RESULT_BYTES};
 
+/// The state of a call that waits for staff, in words for the user.
+pub const WAITS_FOR_STAFF: &str = "This waits for approval by staff.";
 /// The result of a call that was denied, and what separates it from the reason.
 const DENIED: &str = "not run: it was denied";
 const BECAUSE: &str = ": ";
@@ -61,8 +63,8 @@ impl ToolEnd {
 
     /// What a model reads of a call that waits for approval by staff.
     pub fn waits_for_staff() -> Self {
-        let result = "This waits for approval by staff. Tell the user.";
-        Self::new(ToolCall::WAITING, result.to_owned(), Duration::ZERO)
+        let result = format!("{WAITS_FOR_STAFF} Tell the user.");
+        Self::new(ToolCall::WAITING, result, Duration::ZERO)
     }
 
     /// The end of a call that ran when its process died, and that may have taken effect.

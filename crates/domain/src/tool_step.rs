@@ -99,8 +99,13 @@ impl ToolStep {
 
     /// Returns whether it waits for approval by staff, which does not keep its turn from going on.
     pub fn waits_for_staff(&self) -> bool {
-        let is_staff = |approver| approver != Approver::User;
-        self.is_waiting() && self.approver().is_some_and(is_staff)
+        self.is_waiting() && self.is_for_staff()
+    }
+
+    /// Returns whether others than the user must approve it.
+    pub fn is_for_staff(&self) -> bool {
+        let approver = self.approver();
+        approver.is_some_and(|approver| approver != Approver::User)
     }
 
     /// Returns whether its turn waits for an answer to it.
@@ -135,13 +140,13 @@ impl ToolStep {
     }
 
     /// Returns the arguments with which the call is made, as JSON text of an object.
-    pub(crate) fn text_to_use(&self) -> &str {
+    pub(crate) fn effective_text(&self) -> &str {
         self.edited_arguments().unwrap_or(&self.arguments)
     }
 
     /// Returns the arguments with which the call is made.
-    pub fn arguments_to_use(&self) -> Map<String, Value> {
-        read_arguments(self.text_to_use())
+    pub fn effective_arguments(&self) -> Map<String, Value> {
+        read_arguments(self.effective_text())
     }
 
     /// Returns the arguments that replace those of the model, as JSON text of an object.
@@ -225,12 +230,16 @@ impl ToolStep {
             "error"
         };
         answer[member] = end.result.as_str().into();
+        let mut notes = Vec::new();
         if let Some(edited) = self.edited_arguments() {
-            answer["note"] = "approved with other arguments".into();
+            notes.push("approved with other arguments");
             answer["arguments"] = Value::Object(read_arguments(edited));
         }
         if end.is_cut {
-            answer["note"] = "only the beginning: the answer was too long".into();
+            notes.push("only the beginning: the answer was too long");
+        }
+        if !notes.is_empty() {
+            answer["note"] = notes.join("; ").into();
         }
         answer.to_string()
     }
@@ -352,7 +361,7 @@ mod tests {
         assert_eq!(shown.arguments, json!({"order": "A-77"}));
         assert_eq!(shown.edited_arguments, Some(json!({"order": "A-78"})));
         assert_eq!(
-            Value::Object(call.arguments_to_use()),
+            Value::Object(call.effective_arguments()),
             json!({"order": "A-78"})
         );
     }

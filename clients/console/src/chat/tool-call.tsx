@@ -37,9 +37,9 @@ const Head = ({ name, status }: { name: string; status: string }) => (
   </>
 );
 
-const Arguments = ({ value }: { value: unknown }) => (
+const Arguments = ({ value, title = "Arguments" }: { value: unknown; title?: string }) => (
   <>
-    <h3 className="small muted">Arguments</h3>
+    <h3 className="small muted">{title}</h3>
     <pre>{formatted(value ?? {})}</pre>
   </>
 );
@@ -72,8 +72,7 @@ const NEEDS = { user: "Waits for approval.", staff: "Waits for approval by staff
 
 /** A call that waits for an answer. */
 const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undefined }) => {
-  // Only the stored call says what it needs. One that waits although its turn goes on is for staff.
-  const { name, status, needs = "approval", approver = call.needs === undefined ? "staff" : "user", expiresAt } = call;
+  const { name, status, needs = "approval", approver = "user", expiresAt } = call;
   const mayDecide = useMayDecide();
   const isDecidedHere = needs === "approval" && decide?.approver === approver;
   return (
@@ -107,7 +106,7 @@ interface ToolCallProps {
 /** A tool call with its arguments, its result, and who has answered it. */
 export const ToolCallView = ({ call, decide, isOpen = false }: ToolCallProps) => {
   const { name, status, result, decidedBy, decidedAt } = call;
-  if (call.needs !== undefined || status === "waiting") return <WaitingCall call={call} decide={decide} />;
+  if (call.needs !== undefined) return <WaitingCall call={call} decide={decide} />;
   return (
     <details className="tool-call" open={isOpen}>
       <summary>
@@ -119,6 +118,7 @@ export const ToolCallView = ({ call, decide, isOpen = false }: ToolCallProps) =>
         </p>
       )}
       <Arguments value={call.arguments} />
+      {call.editedArguments !== undefined && <Arguments title="Changed by staff" value={call.editedArguments} />}
       {result != null && (
         <>
           <h3 className="small muted">Result</h3>

@@ -20,8 +20,11 @@ const withPart = ({ text, calls }: Written, part: TurnPart): Written => {
       return { text: text + part.text, calls };
     case "tool.called":
       return { text, calls: [...calls, { id: part.id, name: part.name, at: part.at, arguments: part.arguments, status: "running" }] };
-    case "tool.returned":
-      return { text, calls: calls.map((call) => (call.id === part.id ? { ...call, status: part.status, result: part.result } : call)) };
+    case "tool.returned": {
+      const { id, status, result, needs, approver, expiresAt } = part;
+      const end = { status, result, needs, approver, expiresAt };
+      return { text, calls: calls.map((call) => (call.id === id ? { ...call, ...end } : call)) };
+    }
     default:
       return { text, calls };
   }

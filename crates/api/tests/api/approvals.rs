@@ -1,6 +1,6 @@
 //! Turns whose tool calls wait for the user or for the page.
 
-use domain::{ProblemCode, Scope, Usage};
+use domain::{ProblemCode, Usage};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use crate::{
     api_server::ApiServer,
@@ -17,13 +18,18 @@ use crate::{
 /// Waits for the end of the turn that a decision has begun.
 async fn reported(api: &ApiServer, begun: &Value) -> Value {
     let id = text(&begun["id"]);
-    loop {
-        let found = turn(api, &id).await;
-        if found["status"] == "completed" {
-            return found;
+    let completed = async {
+        loop {
+            let found = turn(api, &id).await;
+            match found["status"].as_str() {
+                Some("completed") => return found,
+                Some("queued" | "in_progress") => sleep(Duration::from_millis(20)).await,
+                _ => panic!("{found}"),
+            }
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    };
+    let completed = timeout(Duration::from_secs(30), completed).await;
+    completed.expect("it ends")
 }
 
 async fn staff(api: &ApiServer) -> Caller {
@@ -74,6 +80,10 @@ async fn staff_changes_the_arguments() {
     let rejected = staff.post(&actions(&id), edited(long)).await;
     rejected.problem(ProblemCode::ValidationFailed);
     assert_eq!(rejected.faults()[0].0, "/actions/0/arguments");
+    let rounded: Value =
+        serde_json::from_str(r#"{"expression": 18446744073709551616}"#).expect("JSON");
+    let rejected = staff.post(&actions(&id), edited(rounded)).await;
+    assert_eq!(rejected.faults()[0].1, "too_large");
     let with_denial = json!({"actions": [
         {"callId": format!("{id}-1"), "decision": "deny", "arguments": {}}
     ]});
@@ -115,6 +125,11 @@ async fn only_staff_changes_the_arguments_of_a_call_that_waits_for_the_user() {
     let both = api.caller_with_scopes(&both).await;
     let answered = both.post(&actions(&id), edited).await.ok();
     assert_eq!(answered["reply"]["content"], "1.");
+    let id = text(&ask(&api, &agent).await["turnId"]);
+    let unchanged = json!({"actions": [{"callId": format!("{id}-1"), "decision": "approve",
+        "arguments": {"expression": "2 + 3"}}]});
+    let answered = chatting.post(&actions(&id), unchanged).await.ok();
+    assert!(answered["toolCalls"][0].get("editedArguments").is_none());
     api.stop().await;
 }
 

@@ -124,8 +124,9 @@ impl RunningTask<'_> {
     async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
         let history_start = Instant::now();
         match self.history_for_reply().await {
-            Ok(window) => self.set_history(window),
-            Err(error) => {
+            None => return self.after_stop().await,
+            Some(Ok(window)) => self.set_history(window),
+            Some(Err(error)) => {
                 tracing::warn!(
                     error = ports::error::one_line(&error),
                     "cannot read the history of a turn; the turn fails"
@@ -150,8 +151,7 @@ impl RunningTask<'_> {
         let engine_time = engine_start.elapsed();
         let entries = journal.entries();
         match result {
-            Ok(None) if live.is_interrupted() => self.finisher().hand_over().await,
-            Ok(None) => self.finisher().read_outcome().await,
+            Ok(None) => self.after_stop().await,
             Ok(Some(Ok(reply))) if reply.finish_reason == FinishReason::RequiresAction => {
                 self.suspend(reply, &entries, engine_time).await
             }
@@ -164,23 +164,31 @@ impl RunningTask<'_> {
         }
     }
 
-    /// Returns the history. A turn that is resumed, and may have acted, waits for it however long the store is
-    /// unavailable; the sender of any other turn learns at once that it is.
-    async fn history_for_reply(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
+    /// Ends this run of a turn that was cancelled, or that this process no longer runs.
+    async fn after_stop(&self) -> FinishedTurn {
+        if self.task.ownership.live.is_interrupted() {
+            self.finisher().hand_over().await
+        } else {
+            self.finisher().read_outcome().await
+        }
+    }
+
+    /// Returns the history; `None` if the turn is stopped. A turn that is resumed, and may have acted, waits for
+    /// it however long the store is unavailable; the sender of any other turn learns at once that it is.
+    async fn history_for_reply(&self) -> Option<Result<Vec<HistoryMessage>, RepositoryError>> {
         let mut pauses = Pauses::default();
-        let is_stopped = self.task.ownership.live.stopped();
+        let live = &self.task.ownership.live;
         loop {
             match self.history().await {
                 Err(error) if error.is_retryable() && !self.task.journal.is_empty() => {
-                    if is_stopped
-                        .run_until_cancelled(pauses.wait())
-                        .await
-                        .is_none()
-                    {
-                        return Err(error);
-                    }
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        turn = %live.subject().turn_id,
+                        "cannot read the history of a resumed turn; retrying"
+                    );
+                    live.stopped().run_until_cancelled(pauses.wait()).await?;
                 }
-                read => return read,
+                read => return Some(read),
             }
         }
     }

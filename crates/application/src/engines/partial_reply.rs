@@ -14,7 +14,7 @@ use super::request_log::RequestLog;
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The separator between the text before tool calls and the text after them.
-const PARAGRAPH: &str = "\n\n";
+pub(crate) const PARAGRAPH: &str = "\n\n";
 /// The maximum size of all tool events without their arguments: some thousands of calls.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 

@@ -174,6 +174,7 @@ macro_rules! turn_promises {
                 a_decision_of_staff_waits_for_the_turn_before,
                 a_sweep_reports_undecided_calls,
                 a_deletion_dismisses_undecided_calls,
+                waiting_turns_are_listed_by_time,
             }
             turn_steps {
                 steps_are_stored_as_given_and_read_in_order,

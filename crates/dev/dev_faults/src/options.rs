@@ -119,8 +119,8 @@ pub(super) enum Fault {
 impl Options {
     pub(super) fn wants(&self, fault: Fault) -> bool {
         match fault {
-            // It takes hours.
-            Fault::J1 => self.only.contains(&fault),
+            // They take long.
+            Fault::J1 | Fault::J4 | Fault::J6 => self.only.contains(&fault),
             _ => self.only.is_empty() || self.only.contains(&fault),
         }
     }

@@ -189,10 +189,11 @@ impl Waiting<'_> {
         let mut log = EventLog::default();
         loop {
             log.read_on(&endpoint).await?;
-            let open = log
+            let ended = log
                 .turns_with(tag)
-                .filter(|(_, turn)| !turn.is_final())
+                .filter(|(_, turn)| turn.is_final())
                 .count();
+            let open = TURNS.saturating_sub(ended);
             if open == 0 {
                 break;
             }
@@ -209,6 +210,11 @@ impl Waiting<'_> {
         let patient = patient.filter(|(_, turn)| !turn.is_final()).count();
         report.count("expired", expired);
         report.count("still waiting", patient);
+        if patient != TURNS {
+            report.record_loss("no longer waiting", || {
+                format!("{patient} of {TURNS} turns wait")
+            });
+        }
         report.record_losses("unsound", log.unsound());
         let seconds = restarted.elapsed().as_secs_f64();
         report.add_bounded("all expired after", seconds, "s", EXPIRED.as_secs_f64());

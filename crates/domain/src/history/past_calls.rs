@@ -191,7 +191,7 @@ impl ToolStep {
             call_id: self.call_id.clone(),
             name: self.name.clone(),
             function: self.function.clone(),
-            arguments: self.text_to_use().to_owned(),
+            arguments: self.effective_text().to_owned(),
             wait: None,
             ..*self
         }

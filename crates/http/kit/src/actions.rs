@@ -4,6 +4,7 @@ use application::turns::CallAnswer;
 use domain::{
     Action, FaultCode, InputFault, ProblemCode,
     action::as_text,
+    large_integers::has_rounded_integer,
     sizes::{ARGUMENT_BYTES, ARGUMENT_LEVELS},
     tool_call::is_nested_deeper,
 };
@@ -40,8 +41,8 @@ pub struct ActionItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     decision: Option<ActionDecision>,
-    /// With an approval: the arguments with which the call is made instead of its own, at most 64 KiB. Only
-    /// from those who may decide for staff (`tools:approve`, of users also `conversations:all`).
+    /// With an approval: the arguments with which the call is made instead of its own, at most 64 KiB, nested
+    /// at most 32 levels deep. Only from those who may decide for staff (`tools:approve`, of users also `conversations:all`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     arguments: Option<Map<String, Value>>,
@@ -157,6 +158,9 @@ fn arguments_text(arguments: Map<String, Value>) -> Result<String, InputFault> {
     let fault = |code, detail: &str| Err(InputFault::new("/arguments", code, detail));
     if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
         return fault(FaultCode::TooLong, "must be nested at most 32 deep");
+    }
+    if has_rounded_integer(&arguments) {
+        return fault(FaultCode::TooLarge, "has an integer of more than 64 bits");
     }
     let text = arguments.to_string();
     if text.len() > ARGUMENT_BYTES {

@@ -4,8 +4,8 @@ mod call;
 mod outcome;
 
 use domain::{
-    Approver, ConversationId, EventType, MessageId, NodeId, Stamp, TenantId, TurnId, TurnStep,
-    Unanswered, turn_step::tool_calls,
+    ConversationId, EventType, MessageId, NodeId, Stamp, TenantId, TurnId, TurnStep, Unanswered,
+    turn_step::tool_calls,
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -246,9 +246,5 @@ fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
 }
 
 fn is_decided_by_staff(step: &TurnStep) -> bool {
-    let approver = match step {
-        TurnStep::Tool(call) => call.approver(),
-        _ => None,
-    };
-    approver.is_some_and(|approver| approver != Approver::User)
+    matches!(step, TurnStep::Tool(call) if call.is_for_staff())
 }

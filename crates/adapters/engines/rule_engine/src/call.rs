@@ -4,6 +4,7 @@ use domain::{
     RuleCall, ToolStep, UnknownMembers,
     fault::{push_index, push_token},
     sizes::ARGUMENT_BYTES,
+    tool_end::WAITS_FOR_STAFF,
 };
 use ports::{ModelRequest, RequestedCall};
 use serde_json::{Map, Value};
@@ -12,8 +13,6 @@ use crate::template::{Placeholders, Template, Values};
 
 /// The result of a call that the turn has no more calls for.
 const NO_CALL_LEFT: &str = "no more calls in this turn";
-/// The result of a call that staff is to decide on. Models read another one, which tells them what to say.
-const WAITS_FOR_STAFF: &str = "This waits for approval by staff.";
 
 type Members = Box<[(Box<str>, Argument)]>;
 

@@ -7,10 +7,10 @@ use domain::{
     ToolEnd, ToolStep, Unanswered,
 };
 
-use crate::{engines::object_text, toolbox::function_names};
-
-/// The separator between the texts of a reply before and after tool calls.
-const PARAGRAPH: &str = "\n\n";
+use crate::{
+    engines::{PARAGRAPH, object_text},
+    toolbox::function_names,
+};
 
 /// A message, as the client sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]

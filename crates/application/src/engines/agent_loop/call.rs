@@ -157,7 +157,7 @@ impl CheckedCall {
 /// Makes a call within its time limit, and returns its end.
 pub(super) async fn make_call(step: &ToolStep, tool: &AgentTool, context: &ToolContext) -> ToolEnd {
     let began = Instant::now();
-    let arguments = step.arguments_to_use();
+    let arguments = step.effective_arguments();
     let time = step.timeout_ms.map_or(MAX_CALL_TIME, Duration::from_millis);
     let uncertain = |reason: &str| match step.repetition {
         Repetition::Harmless => reason.to_owned(),

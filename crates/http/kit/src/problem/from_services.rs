@@ -260,7 +260,7 @@ fn rejected_answer(index: usize, reason: AnswerRejection) -> ApiError {
             let pointer = format!("/actions/{index}");
             ApiError::invalid(pointer, FaultCode::NotCombinable, detail)
         }
-        AnswerRejection::Edited => {
+        AnswerRejection::MayNotEdit => {
             let detail = "only those who may decide for staff can change the arguments";
             let pointer = format!("/actions/{index}/arguments");
             ApiError::invalid(pointer, FaultCode::NotCombinable, detail)

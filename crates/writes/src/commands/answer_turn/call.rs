@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use domain::{
-    Action, Approver, CallDecision, ToolCall, ToolEnd, ToolStep, TurnStatus, Unanswered,
+    Action, CallDecision, ToolCall, ToolEnd, ToolStep, TurnStatus, Unanswered,
     tool_call::KeptCallData,
 };
 use ports::write_store::TurnRow;
+use serde_json::Map;
 
 use super::{AnswerRejection, AnswerTurn, MayAnswer};
 
@@ -18,9 +19,8 @@ impl AnswerTurn {
         call: &mut ToolStep,
         action: &Action,
     ) -> Result<bool, AnswerRejection> {
-        let is_for_staff = call
-            .approver()
-            .is_some_and(|approver| approver != Approver::User);
+        let is_for_staff = call.is_for_staff();
+        let action = without_edit(action, call);
         let may_wait = match row.turn.status {
             TurnStatus::RequiresAction => true,
             TurnStatus::InProgress => is_for_staff,
@@ -37,17 +37,7 @@ impl AnswerTurn {
         if wait.needs != action.answers() {
             return Err(AnswerRejection::WrongKind { needs: wait.needs });
         }
-        match self.may {
-            MayAnswer { for_staff, .. } if is_for_staff => {
-                for_staff.map_err(AnswerRejection::NotForStaff)?;
-            }
-            MayAnswer { for_user, .. } if !for_user => return Err(AnswerRejection::NotForUser),
-            _ => {}
-        }
-        let may_edit = self.may.for_staff.is_ok();
-        if matches!(action, Action::ApproveEdited(_)) && !may_edit {
-            return Err(AnswerRejection::Edited);
-        }
+        self.may.check(is_for_staff, action)?;
         if is_for_staff && self.answers.len() > 1 {
             return Err(AnswerRejection::NotAlone);
         }
@@ -74,6 +64,35 @@ impl AnswerTurn {
             end_of(action)
         };
         Ok(true)
+    }
+}
+
+impl MayAnswer {
+    /// Checks that the caller may answer a call so.
+    fn check(self, is_for_staff: bool, action: &Action) -> Result<(), AnswerRejection> {
+        if is_for_staff {
+            return self.for_staff.map_err(AnswerRejection::NotForStaff);
+        }
+        if !self.for_user {
+            return Err(AnswerRejection::NotForUser);
+        }
+        if matches!(action, Action::ApproveEdited(_)) && self.for_staff.is_err() {
+            return Err(AnswerRejection::MayNotEdit);
+        }
+        Ok(())
+    }
+}
+
+/// Returns a plain approval in place of one with the arguments that the call has already.
+fn without_edit<'a>(action: &'a Action, call: &ToolStep) -> &'a Action {
+    match action {
+        Action::ApproveEdited(arguments)
+            if serde_json::from_str(arguments)
+                .is_ok_and(|edited: Map<_, _>| edited == call.read_arguments()) =>
+        {
+            &Action::Approve
+        }
+        action => action,
     }
 }
 

@@ -75,7 +75,7 @@ pub enum AnswerRejection {
     /// It is too late.
     Expired,
     /// The caller may not change the arguments of the call.
-    Edited,
+    MayNotEdit,
     /// It needs another kind of answer.
     WrongKind {
         /// What it needs.
