@@ -88,11 +88,14 @@ pub(crate) fn fault_of_parameters(schema: &Map<String, Value>) -> Option<&'stati
     (schema.get("type").is_some_and(|kind| kind != "object")).then_some("must be of type object")
 }
 
+/// The keywords of JSON Schema that refer to another schema.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
 fn has_foreign_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {
-            let is_foreign =
-                name == "$ref" && value.as_str().is_some_and(|it| !it.starts_with('#'));
+            let is_foreign = REFERENCES.contains(&name.as_str())
+                && value.as_str().is_some_and(|it| !it.starts_with('#'));
             is_foreign || has_foreign_reference(value)
         }),
         Value::Array(items) => items.iter().any(has_foreign_reference),

@@ -79,6 +79,8 @@ impl ToolCall {
     pub const OK: &str = "ok";
     /// The status of a call that has not ended.
     pub const RUNNING: &str = "running";
+    /// The status of a call that staff has approved, so that another turn makes it.
+    pub const APPROVED: &str = "approved";
     /// The status of a call that waits for an answer.
     pub const WAITING: &str = "waiting";
     /// The status of a call that may have taken effect: nobody knows how it ended.

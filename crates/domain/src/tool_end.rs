@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ToolCall, sizes::TOOL_RESULT_BYTES};
 
 /// The state of a call that waits for staff, in words for the user.
-pub const WAITS_FOR_STAFF: &str = "This waits for approval by staff.";
+pub const WAITS_FOR_STAFF: &str = "This waits for approval by staff";
 /// The result of a call that was denied, and what separates it from the reason.
 const DENIED: &str = "not run: it was denied";
 const BECAUSE: &str = ": ";
@@ -63,7 +63,7 @@ impl ToolEnd {
 
     /// What a model reads of a call that waits for approval by staff.
     pub fn waits_for_staff() -> Self {
-        let result = format!("{WAITS_FOR_STAFF} Tell the user.");
+        let result = format!("{WAITS_FOR_STAFF}. Tell the user.");
         Self::new(ToolCall::WAITING, result, Duration::ZERO)
     }
 

@@ -120,7 +120,7 @@ impl ToolStep {
     }
 
     /// Returns whether it may have been made.
-    pub(crate) fn may_have_begun(&self) -> bool {
+    pub fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
     }
 
@@ -129,7 +129,9 @@ impl ToolStep {
         match &self.end {
             Some(end) => Cow::Borrowed(end),
             None if self.may_have_begun() => Cow::Owned(ToolEnd::outcome_unknown()),
-            None if self.waits_for_staff() => Cow::Owned(ToolEnd::waits_for_staff()),
+            None if self.waits_for_staff() && unanswered != Unanswered::Cancelled => {
+                Cow::Owned(ToolEnd::waits_for_staff())
+            }
             None => Cow::Owned(unanswered.end()),
         }
     }

@@ -548,6 +548,11 @@ export interface components {
         ActionDecision: "approve" | "deny";
         /** @description The answer to a tool call: exactly one of `decision`, `output` and `error`. */
         ActionItem: {
+            /**
+             * @description With an approval: the arguments with which the call is made instead of its own, at most 64 KiB, nested
+             *     at most 32 levels deep. Only from those who may decide for staff (`tools:approve`, of users also `conversations:all`).
+             */
+            arguments?: Record<string, never>;
             /** @description The id of the call. */
             callId: string;
             /** @description For a call that needs approval. */
@@ -1018,6 +1023,8 @@ export interface components {
         };
         /** @description A tool call has ended. Calls end in the order in which they were made. */
         ChatToolReturned: {
+            /** @description While it waits: who may approve it. */
+            approver?: components["schemas"]["Approver"];
             /** @description The position in the reply at which the tool was called, in bytes of UTF-8. */
             at: number;
             conversationId?: components["schemas"]["ConversationId"] | null;
@@ -1026,19 +1033,20 @@ export interface components {
              * @description The duration in milliseconds.
              */
             durationMs: number;
+            /** @description While it waits: the time from which it can no longer be answered. */
+            expiresAt?: components["schemas"]["Timestamp"];
             /** @description The id of the call. */
             id: string;
             /** @description The tool's name. */
             name: string;
+            /** @description While it waits: what it needs. */
+            needs?: components["schemas"]["ActionNeeded"];
             /**
              * @description The result, or the reason of the failure, as the model receives it. Null if it exceeds
              *     64 KiB, or 1 MiB together with the other results of the turn, and if it is not shown to users.
              */
             result?: string | null;
-            /**
-             * @description The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-             *     or `too_many`; engines can add others.
-             */
+            /** @description The status, as in the turn: `waiting` if the call waits for staff, which does not hold the turn. */
             status: string;
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
@@ -2601,6 +2609,8 @@ export interface components {
              * @description The duration in milliseconds.
              */
             durationMs: number;
+            /** @description The arguments with which it was made, if those who approved it have changed them. */
+            editedArguments?: unknown;
             /** @description While it waits: the time from which it can no longer be answered. */
             expiresAt?: components["schemas"]["Timestamp"];
             /** @description The id of the call, unique among all turns; empty in turns of earlier versions. */
@@ -2616,7 +2626,9 @@ export interface components {
             result?: string | null;
             /**
              * @description The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-             *     or `too_many`; `running` until the call ends. If its turn or its process ended first:
+             *     or `too_many`; `running` until the call ends, and `waiting` while it waits for an answer.
+             *     `approved` if staff has approved it, so that another turn makes it; `denied`, `expired`, or
+             *     `dismissed` if the user has continued without answering. If its turn or its process ended first:
              *     `outcome_unknown`, since it may have taken effect, or `cancelled` if the tool changes nothing.
              *     Values can be added.
              */
@@ -5092,8 +5104,12 @@ export interface operations {
                 agentId?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Only turns that were created at this time or later. */
+                from?: components["schemas"]["Timestamp"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Only turns that were created before this time. */
+                to?: components["schemas"]["Timestamp"];
                 /** @description Only turns of conversations of this user. */
                 userId?: string;
                 /** @description Whose answer they wait for. */

@@ -216,7 +216,8 @@ impl RunningTask<'_> {
 
     async fn suspend(&self, reply: Reply, journal: &[TurnStep], engine: Duration) -> FinishedTurn {
         let tool_calls = tool_calls(journal, Unanswered::Waiting);
-        let expires_at = tool_calls.iter().filter_map(|call| call.expires_at).min();
+        let held = tool_calls.iter().filter(|it| it.needs_of_user().is_some());
+        let expires_at = held.filter_map(|call| call.expires_at).min();
         let expires_at = expires_at.unwrap_or_else(|| self.context.ports.clock.now());
         let reply = Reply {
             tool_calls,

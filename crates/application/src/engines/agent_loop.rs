@@ -244,6 +244,8 @@ impl<S: ReplySink> AgentLoop<'_, S> {
                 CheckedCall::again(step, &self.request)
             };
             if waits && call.to_make().is_some() {
+                self.sink
+                    .with_reply(|reply| reply.start_call(index, &call.step));
                 begun.push(TurnStep::Tool(call.step.clone()));
             }
             if let Some(end) = call.step.end.as_ref().filter(|_| !has_ended) {

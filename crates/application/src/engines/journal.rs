@@ -101,14 +101,15 @@ impl<'a> Journal<'a> {
         model_steps(&self.entries.lock())
     }
 
-    /// Returns the engine of the last response. No other one continues the turn.
+    /// Returns the engine of the last response of this turn. No other one continues it.
     pub(crate) fn engine(&self) -> Option<String> {
         let entries = self.entries.lock();
         let responses = entries.iter().rev().filter_map(|step| match step {
             TurnStep::Model(response) => Some(response.engine.clone()),
             _ => None,
         });
-        responses.into_iter().next()
+        // That of a call which the turn has taken over has none.
+        responses.into_iter().next().filter(|it| !it.is_empty())
     }
 
     /// Returns the number of the attempt to make a call, from 1.

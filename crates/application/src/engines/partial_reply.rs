@@ -275,10 +275,19 @@ impl PartialReply {
             self.calls.push(CallEntry {
                 call,
                 open_since: Some(Instant::now()),
-                repetition: step.repetition,
+                // Nothing has been done yet.
+                repetition: Repetition::Harmless,
             });
+            if step.may_have_begun() {
+                self.start_call(index, step);
+            }
             index
         })
+    }
+
+    /// Notes that the call with this index is made from now on.
+    pub(crate) fn start_call(&mut self, index: usize, step: &ToolStep) {
+        self.calls[index].repetition = step.repetition;
     }
 
     /// Adds a call that waits for staff, and for which its turn does not wait. Returns its index.

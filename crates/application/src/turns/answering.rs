@@ -28,12 +28,15 @@ impl TurnService {
         answers: Vec<CallAnswer>,
     ) -> Result<AcceptedTurn, TurnError> {
         let found = self.find(caller, id).await?.value;
+        // A continuation is started by those who decided.
+        let is_users = found.turn.continues.is_none();
+        let starter = Some(&found.principal).filter(|_| is_users);
         let answering = Answering {
             tenant: &caller.tenant,
             actor: &caller.id,
             conversation_id: found.turn.conversation_id,
             turn_id: id,
-            may: may_answer(caller, found.user_id.as_deref()),
+            may: may_answer(caller, found.user_id.as_deref(), starter),
             answers,
         };
         let outcome = answering.write(&self.context, &self.runner).await?;
@@ -113,9 +116,11 @@ pub(crate) async fn expire(
     }
 }
 
-/// Returns what a caller may answer in a conversation of this user.
-fn may_answer(caller: &Principal, owner: Option<&str>) -> MayAnswer {
-    let is_own = caller.user_id.is_some() && caller.user_id.as_deref() == owner;
+/// Returns which calls of a turn a caller may answer. Nobody decides for staff about a turn of their own, nor
+/// in the name of a user.
+fn may_answer(caller: &Principal, owner: Option<&str>, starter: Option<&PrincipalId>) -> MayAnswer {
+    let is_theirs = caller.user_id.as_deref() == owner || starter == Some(&caller.id);
+    let is_own = caller.names_user || (caller.user_id.is_some() && is_theirs);
     let has_scopes = caller.scopes.contains(Scope::ToolsApprove) && caller.confined_to().is_none();
     MayAnswer {
         for_user: caller.scopes.contains(Scope::ChatWrite),
@@ -194,9 +199,18 @@ mod tests {
             (&staff[..1], None, Ok(())),
             (&[Scope::ChatWrite][..], None, Err(NotStaff::Scope)),
         ] {
-            let may = may_answer(&principal(scopes, user), Some("ada"));
+            let may = may_answer(&principal(scopes, user), Some("ada"), None);
             assert_eq!(may.for_staff, expected);
             assert_eq!(may.for_user, scopes.contains(&Scope::ChatWrite));
         }
+        let bob = principal(&staff, Some("bob"));
+        let may = may_answer(&bob, None, Some(&bob.id));
+        assert_eq!(may.for_staff, Err(NotStaff::OwnConversation));
+        let in_the_name_of_a_user = Principal {
+            names_user: true,
+            ..principal(&staff, None)
+        };
+        let may = may_answer(&in_the_name_of_a_user, Some("ada"), None);
+        assert_eq!(may.for_staff, Err(NotStaff::OwnConversation));
     }
 }

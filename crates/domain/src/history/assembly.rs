@@ -193,8 +193,17 @@ fn last_of_exchange(slots: &[Slot], exchange: (ConversationId, i64)) -> Option<u
     slots.iter().rposition(|slot| slot.is_of(exchange))
 }
 
+/// The text in place of a message of the user in a turn that staff has begun.
+const DECISION_NOTE: &str =
+    "[Note of the operator, not of the user: staff has decided on a tool call that waited.]";
+
 /// Adds a superseded message, or calls to it.
 fn withdraw(withdrawn: &mut Vec<HistoryMessage>, seq: i64, input: String, acts: &[Arc<ModelStep>]) {
+    let input = if input.is_empty() {
+        DECISION_NOTE.to_owned()
+    } else {
+        input
+    };
     let mut steps = Vec::new();
     let is_same = |last: &mut HistoryMessage| last.seq == seq && *last.content == *input;
     if let Some(calls) = withdrawn.pop_if(is_same).and_then(|last| last.calls) {

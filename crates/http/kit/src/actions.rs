@@ -17,6 +17,9 @@ use crate::{problem::ApiError, request::JsonBody};
 /// The maximum number of bytes of an output or an error.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
+/// A number would be changed, in words.
+const ROUNDED: &str = "has an integer of more than 64 bits";
+
 /// The answers to tool calls of a turn: all of them are stored, or none.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -160,7 +163,7 @@ fn arguments_text(arguments: Map<String, Value>) -> Result<String, InputFault> {
         return fault(FaultCode::TooLong, "must be nested at most 32 deep");
     }
     if has_rounded_integer(&arguments) {
-        return fault(FaultCode::TooLarge, "has an integer of more than 64 bits");
+        return fault(FaultCode::TooLarge, ROUNDED);
     }
     let text = arguments.to_string();
     if text.len() > ARGUMENT_BYTES {
@@ -171,6 +174,9 @@ fn arguments_text(arguments: Map<String, Value>) -> Result<String, InputFault> {
 
 /// Returns the text of an output or an error, if it is not too long.
 pub fn output_text(pointer: &str, value: Value) -> Result<String, InputFault> {
+    if has_rounded_integer(&value) {
+        return Err(InputFault::new(pointer, FaultCode::TooLarge, ROUNDED));
+    }
     let text = as_text(value);
     if text.len() > MAX_OUTPUT_BYTES {
         let detail = "must be at most 64 KiB";

@@ -189,9 +189,9 @@ impl AnswerTurn {
         journal: Vec<TurnStep>,
     ) -> AnswerOutcome {
         let ids = turn_ids(&row.turn, conversation);
-        let is_waiting =
-            |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.is_waiting());
-        if journal.iter().any(is_waiting) {
+        let holds_turn =
+            |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.holds_turn());
+        if journal.iter().any(holds_turn) {
             planner.rows.waits.push(TurnWait {
                 tenant: self.tenant.clone(),
                 id: self.turn_id,
@@ -236,10 +236,10 @@ fn going_on(
     }))
 }
 
-/// The time from which the first waiting call can no longer be answered.
+/// The time from which the first call for which the turn waits can no longer be answered.
 fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
     let waiting = journal.iter().filter_map(|step| match step {
-        TurnStep::Tool(call) if call.is_waiting() => Some(call.wait.as_ref()?.expires_at),
+        TurnStep::Tool(call) if call.holds_turn() => Some(call.wait.as_ref()?.expires_at),
         _ => None,
     });
     waiting.min()

@@ -157,11 +157,14 @@ fn carried_steps(journal: &[TurnStep], number: usize, decided: &ToolStep) -> Vec
         _ => None,
     });
     let response = ModelResponse {
+        // The agent may have another engine by now.
+        engine: String::new(),
+        state: None,
         text: String::new(),
         requests: Vec::new(),
         ..response.unwrap_or_default()
     };
-    let is_approved = |end: &ToolEnd| end.status == "approved";
+    let is_approved = |end: &ToolEnd| end.status == ToolCall::APPROVED;
     let call = ToolStep {
         at: 0,
         end: decided.end.clone().filter(|end| !is_approved(end)),

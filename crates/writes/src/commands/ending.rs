@@ -108,7 +108,7 @@ impl Planner<'_> {
             status: end.status,
             reply_seq: reply_seq.or(row.reply_seq),
             degraded: reply.is_some_and(|reply| reply.degraded),
-            tool_calls: if was_running {
+            tool_calls: if was_running || row.turn.continues.is_some() {
                 end.tool_calls.to_vec()
             } else {
                 Vec::new()

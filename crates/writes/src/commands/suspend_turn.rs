@@ -147,7 +147,7 @@ impl Command for SuspendTurn {
 impl SuspendTurn {
     /// The reply whose waiting calls are dismissed.
     fn dismissed_reply(&self) -> Reply {
-        let dismissed = |call: &ToolCall| match call.needs {
+        let dismissed = |call: &ToolCall| match call.needs_of_user() {
             Some(_) => {
                 let end = Unanswered::Dismissed.end();
                 ToolCall {

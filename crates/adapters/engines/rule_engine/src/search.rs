@@ -118,6 +118,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use domain::{TenantId, TurnId};
+    use ports::ToolUse;
 
     use super::*;
     use crate::fixture::{agent, pattern_rule};
@@ -142,6 +143,7 @@ mod tests {
             message: message.into(),
             earlier_steps: Vec::new(),
             steps: Vec::new(),
+            tool_use: ToolUse::default(),
             tools: Arc::default(),
             unavailable_tools: Vec::new(),
             may_call: true,

@@ -172,7 +172,10 @@ impl From<domain::Usage> for TokenUsage {
 
 /// Returns the metadata of a tool result: its status, also as `TanStack` AI reads it.
 pub(super) fn result_metadata(status: &str) -> Value {
-    if status == "ok" {
+    if matches!(
+        status,
+        ToolCall::OK | ToolCall::WAITING | ToolCall::APPROVED
+    ) {
         json!({ "status": status })
     } else {
         json!({ "status": status, "tanstack": { "state": "output-error" } })

@@ -116,7 +116,8 @@ impl ToolOutcome {
     /// Returns the outcome of a call with this status and result.
     pub(super) fn new(id: &str, status: &str, result: Option<String>) -> Self {
         match status {
-            ToolCall::OK => Self::Output {
+            // That it waits for staff, or that another turn makes it, is what the call has returned so far.
+            ToolCall::OK | ToolCall::WAITING | ToolCall::APPROVED => Self::Output {
                 output: result.map_or(Value::Null, output),
             },
             "denied" => Self::Denied {

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{
-    Action, CallDecision, ToolCall, ToolEnd, ToolStep, TurnStatus, Unanswered,
-    tool_call::KeptCallData,
-};
+use domain::{Action, CallDecision, ToolCall, ToolEnd, ToolStep, TurnStatus};
 use ports::write_store::TurnRow;
 use serde_json::Map;
 
@@ -28,9 +25,8 @@ impl AnswerTurn {
             _ => is_for_staff && row.action_expires_at.is_some(),
         };
         let is_open = call.is_waiting() && may_wait;
-        let status = call
-            .shown(&mut KeptCallData::default(), Unanswered::Dismissed)
-            .status;
+        let stored = row.turn.tool_calls.iter().find(|it| it.id == call.call_id);
+        let status = stored.map_or_else(String::new, |stored| stored.status.clone());
         let Some(wait) = &mut call.wait else {
             return Err(AnswerRejection::NotFound);
         };
@@ -43,6 +39,7 @@ impl AnswerTurn {
         }
         match &wait.decision {
             Some(decision) if decision.action == *action => return Ok(false),
+            _ if !is_open && status == "expired" => return Err(AnswerRejection::Expired),
             _ if !is_open => return Err(AnswerRejection::Decided { status }),
             _ if is_for_staff && row.turn.status == TurnStatus::InProgress => {
                 return Err(AnswerRejection::Running);
@@ -100,7 +97,7 @@ fn without_edit<'a>(action: &'a Action, call: &ToolStep) -> &'a Action {
 fn decided_end(action: &Action) -> ToolEnd {
     end_of(action).unwrap_or_else(|| {
         let result = "approved by staff; its outcome follows".to_owned();
-        ToolEnd::new("approved", result, Duration::ZERO)
+        ToolEnd::new(ToolCall::APPROVED, result, Duration::ZERO)
     })
 }
 
