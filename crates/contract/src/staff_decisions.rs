@@ -227,3 +227,69 @@ pub async fn waiting_turns_are_listed_by_time(storage: &Store) {
         assert_eq!(created_between(storage, from, to).await, expected);
     }
 }
+
+/// Turn 1 runs, with a call that waits for staff (`1`) and one that waits for the user (`2`).
+async fn asked_both(storage: &Store) -> (BeginTurn, [TurnStep; 2]) {
+    let agent = two_nodes(storage).await;
+    let conversation = setup::conversation(storage, 1, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let calls = [
+        staff_call("1", fixture::at(550)),
+        call("2", ActionNeeded::Approval, far()),
+    ];
+    record(storage, &begin, &calls).await;
+    (begin, calls)
+}
+
+/// A turn goes on with the last answer of its user, while staff has not decided yet.
+pub async fn a_turn_does_not_wait_for_staff(storage: &Store) {
+    let (begin, calls) = asked_both(storage).await;
+    let suspended = storage
+        .writes
+        .write(suspend(&begin, &calls, far()))
+        .await
+        .success();
+    assert!(
+        matches!(suspended, SuspendOutcome::Waits(_)),
+        "{suspended:?}"
+    );
+    let resumed = resumed(answer(storage, &begin, &[("2", Action::Approve)]).await);
+    assert!(resumed.is_some());
+}
+
+/// A queued message dismisses the calls that wait for the user, and no others.
+pub async fn a_queued_message_dismisses_no_call_of_staff(storage: &Store) {
+    let (begin, calls) = asked_both(storage).await;
+    let next = BeginTurn {
+        target: existing(&begin),
+        turn_id: fixture::turn_id(2),
+        message_id: fixture::message_id(10),
+        reply_id: fixture::message_id(11),
+        ..begin.clone()
+    };
+    setup::start_turn(storage, &next).await;
+    let suspended = storage
+        .writes
+        .write(suspend(&begin, &calls, far()))
+        .await
+        .success();
+    assert!(
+        matches!(suspended, SuspendOutcome::Dismissed { .. }),
+        "{suspended:?}"
+    );
+    assert_eq!(statuses(storage, &begin).await, ["waiting", "dismissed"]);
+    assert_eq!(waiting_for_staff(storage).await, [begin.turn_id]);
+}
+
+/// The calls of a turn that is cancelled while it runs wait for nobody.
+pub async fn a_cancellation_ends_calls_of_staff(storage: &Store) {
+    let (begin, _) = asked_both(storage).await;
+    let stamp = fixture::stamp(700);
+    let cancel = storage
+        .turns
+        .cancel_turn(&begin.tenant, begin.turn_id, None, None, &stamp);
+    cancel.await.success();
+    assert_eq!(statuses(storage, &begin).await, ["cancelled", "cancelled"]);
+    assert_eq!(waiting_for_staff(storage).await, []);
+}

@@ -175,6 +175,9 @@ macro_rules! turn_promises {
                 a_sweep_reports_undecided_calls,
                 a_deletion_dismisses_undecided_calls,
                 waiting_turns_are_listed_by_time,
+                a_turn_does_not_wait_for_staff,
+                a_queued_message_dismisses_no_call_of_staff,
+                a_cancellation_ends_calls_of_staff,
             }
             turn_steps {
                 steps_are_stored_as_given_and_read_in_order,

@@ -242,6 +242,20 @@ fn data_of_an_engine_stays_with_the_same_agent_and_all_calls() {
 }
 
 #[test]
+fn a_superseded_report_of_a_decision_is_shown_as_a_note() {
+    let report = PastTurn {
+        input: String::new(),
+        ..acted(1, 1, TurnStatus::Completed)
+    };
+    let shown = shown(vec![user(3, "other", 2)], vec![report]);
+    assert!(
+        shown[0].starts_with("1 user [Note of the operator"),
+        "{shown:?}"
+    );
+    assert!(shown[0].ends_with("[act 1] Withdrawn"), "{shown:?}");
+}
+
+#[test]
 fn a_superseded_message_is_shown_before_the_one_that_replaced_it() {
     let edited = || acted(1, 1, TurnStatus::Completed);
     let messages = || vec![user(3, "other", 2), reply(4, "Hi", (2, 3))];
