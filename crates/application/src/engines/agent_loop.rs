@@ -228,6 +228,12 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             return Ok(false);
         };
         self.request.steps = journal.model_steps();
+        // The step that a decision of staff carries over may be that of another engine.
+        for step in &mut self.request.steps {
+            if step.response.engine != self.candidate.name {
+                Arc::make_mut(step).response.state = None;
+            }
+        }
         let is_open = |step: &mut Arc<ModelStep>| step.calls.iter().any(|it| it.end.is_none());
         let Some(last) = self.request.steps.pop_if(is_open) else {
             return Ok(false);

@@ -101,15 +101,20 @@ impl<'a> Journal<'a> {
         model_steps(&self.entries.lock())
     }
 
-    /// Returns the engine of the last response of this turn. No other one continues it.
+    /// Returns the engine of the last response of this turn. No other one continues it. One whose call the turn
+    /// has taken over from another turn does not count: the agent may have another engine by now.
     pub(crate) fn engine(&self) -> Option<String> {
+        let own = format!("{}-", self.live.subject().turn_id);
         let entries = self.entries.lock();
-        let responses = entries.iter().rev().filter_map(|step| match step {
-            TurnStep::Model(response) => Some(response.engine.clone()),
+        let is_taken_over = |at: usize| {
+            let next = entries.get(at + 1);
+            matches!(next, Some(TurnStep::Tool(call)) if !call.call_id.starts_with(&own))
+        };
+        let mut newest_first = entries.iter().enumerate().rev();
+        newest_first.find_map(|(at, step)| match step {
+            TurnStep::Model(response) if !is_taken_over(at) => Some(response.engine.clone()),
             _ => None,
-        });
-        // That of a call which the turn has taken over has none.
-        responses.into_iter().next().filter(|it| !it.is_empty())
+        })
     }
 
     /// Returns the number of the attempt to make a call, from 1.

@@ -157,9 +157,6 @@ fn carried_steps(journal: &[TurnStep], number: usize, decided: &ToolStep) -> Vec
         _ => None,
     });
     let response = ModelResponse {
-        // The agent may have another engine by now.
-        engine: String::new(),
-        state: None,
         text: String::new(),
         requests: Vec::new(),
         ..response.unwrap_or_default()

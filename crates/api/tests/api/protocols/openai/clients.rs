@@ -229,32 +229,8 @@ async fn the_official_python_client_works() {
         (&models["byId"], &models["byName"]),
         (&agents["rules"], &agents["rules"])
     );
-    let errors = &received["errors"];
-    assert_error(
-        &errors["unknownModel"],
-        "NotFoundError",
-        404,
-        "agent_not_found",
-    );
-    assert_error(
-        &errors["severalReplies"],
-        "BadRequestError",
-        400,
-        "validation_failed",
-    );
-    assert_error(
-        &errors["credential"],
-        "AuthenticationError",
-        401,
-        "invalid_credentials",
-    );
+    assert_errors_of_python(&received["errors"], &received["retries"]["error"]);
     let retries = &received["retries"];
-    assert_error(
-        &retries["error"],
-        "InternalServerError",
-        503,
-        "engine_unavailable",
-    );
     assert_eq!(
         (&retries["requests"], &retries["refused"]),
         (&json!(["0", "1", "2"]), &json!(1))
@@ -269,4 +245,35 @@ async fn the_official_python_client_works() {
         "turns": [{"status": "completed", "results": results}],
     });
     assert_eq!(received["tools"], json!([tools, tools]));
+}
+
+fn assert_errors_of_python(errors: &Value, after_retries: &Value) {
+    for (error, name, status, code) in [
+        (
+            &errors["unknownModel"],
+            "NotFoundError",
+            404,
+            "agent_not_found",
+        ),
+        (
+            &errors["severalReplies"],
+            "BadRequestError",
+            400,
+            "validation_failed",
+        ),
+        (
+            &errors["credential"],
+            "AuthenticationError",
+            401,
+            "invalid_credentials",
+        ),
+        (
+            after_retries,
+            "InternalServerError",
+            503,
+            "engine_unavailable",
+        ),
+    ] {
+        assert_error(error, name, status, code);
+    }
 }

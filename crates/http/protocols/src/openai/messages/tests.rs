@@ -106,6 +106,14 @@ fn what_cannot_be_read_is_a_fault_at_its_place() {
             json!([{"role": "user", "content": "a"}, {"role": "function", "content": "4"}]),
             "/messages/1/role",
         ),
+    ] {
+        assert_eq!(whole(messages).1, [at]);
+    }
+}
+
+#[test]
+fn calls_without_results_and_results_without_calls_are_faults() {
+    for (messages, at) in [
         (
             json!([{"role": "user", "content": "a"}, asking("c", "f")]),
             "/messages",

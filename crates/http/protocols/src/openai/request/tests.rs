@@ -117,8 +117,8 @@ fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
             members["metadata"] = json!({"conversation_key": key});
             let read = read(members.clone()).unwrap();
             assert_eq!(read.tool_use, ToolUse { choice, parallel }, "{members}");
-            let names: Vec<_> = read.tools.iter().map(|tool| &*tool.name).collect();
-            assert_eq!(names, ["f"].repeat(usize::from(is_offered)), "{members}");
+            let offered: Vec<_> = read.tools.iter().map(|tool| &*tool.name).collect();
+            assert_eq!(offered, ["f"].repeat(usize::from(is_offered)), "{members}");
         }
         let malformed = json!({"type": "function", "function": {"name": "f g"}});
         let mut members = body(json!({"tools": [malformed]}));
