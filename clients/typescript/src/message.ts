@@ -10,7 +10,9 @@ type StoredCall = components["schemas"]["ToolCall"];
 
 /** A tool call of a reply. While it waits for an answer, it has `needs`, `approver` if that is an approval, and `expiresAt`. */
 export interface ToolCall
-  extends WithUndefined<Pick<StoredCall, "needs" | "approver" | "expiresAt" | "decidedBy" | "decidedAt" | "visibility">> {
+  extends WithUndefined<
+    Pick<StoredCall, "needs" | "approver" | "expiresAt" | "decidedBy" | "decidedAt" | "editedArguments" | "visibility">
+  > {
   id: string;
   name: string;
   /** Null if they are not shown to users. */
