@@ -79,7 +79,7 @@ mod tests {
     #[case("18446744073709551616", true)]
     fn large_integers_are_found(#[case] json: &str, #[case] expected: bool) {
         assert_eq!(has_large_integer(json), expected);
-        assert!(serde_json::from_str::<serde_json::Value>(json).is_ok());
+        assert!(serde_json::from_str::<Value>(json).is_ok());
     }
 
     #[test]
