@@ -31,7 +31,7 @@ pub struct CallAnswer {
     pub action: Action,
 }
 
-/// The outcome of an [`AnswerTurn`].
+/// The outcome of an [`AnswerTurn`](super::AnswerTurn).
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerOutcome {
     /// The answers are stored.
