@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
 import { createClient } from "../src/index.js";
-import { folder, startExample, startPage } from "./example.js";
+import { folder, send, startExample, startPage } from "./example.js";
 import { freePort } from "./free-port.js";
 
 let example: Awaited<ReturnType<typeof startExample>>;
@@ -29,10 +29,6 @@ const open = async (context?: BrowserContext): Promise<Page> => {
   return page;
 };
 
-const send = async (page: Page, text: string): Promise<void> => {
-  await page.getByLabel("Message").fill(text);
-  await page.getByRole("button", { name: "Send" }).click();
-};
 /** The texts of the messages, without their buttons. */
 const texts = async (page: Page) => (await page.locator("article").allInnerTexts()).map((text) => text.replace("✎", "").trim());
 const turnsOf = async (page: Page): Promise<string[]> => {

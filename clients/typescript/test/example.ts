@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
 import { createClient } from "../src/index.js";
 import { freePort } from "./free-port.js";
 import { startService } from "./service.js";
@@ -9,6 +10,12 @@ import { startService } from "./service.js";
 const folderOf = (name: string) => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 export const folder = folderOf("react-chat");
 const SCOPES = "user-tokens:issue,agents:read,chat:write,conversations:read,conversations:write,events:read";
+
+/** Sends a message from a page. */
+export const send = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel("Message").fill(text);
+  await page.getByRole("button", { name: "Send" }).click();
+};
 
 /** Starts a page and its backend with these variables. `url` is the address of the page, `log` what the backend prints. */
 export const startPage = async (env: NodeJS.ProcessEnv, cwd = folder) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
-import { startRefunds } from "./example.js";
+import { send, startRefunds } from "./example.js";
 
 let example: Awaited<ReturnType<typeof startRefunds>>;
 let browser: Browser;
@@ -30,10 +30,6 @@ const open = async (): Promise<Page> => {
   page.on("pageerror", (error) => expect.unreachable(error.message));
   await page.goto(example.url);
   return page;
-};
-const send = async (page: Page, text: string): Promise<void> => {
-  await page.getByLabel("Message").fill(text);
-  await page.getByRole("button", { name: "Send" }).click();
 };
 const texts = (page: Page) => page.locator("article").allInnerTexts();
 const records = (): { callId: string; orderId: string }[] => {

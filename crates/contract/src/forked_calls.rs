@@ -42,7 +42,7 @@ pub async fn history_of_a_fork_has_the_calls_of_the_original(storage: &Store) {
     let (before, committed) = forks::fork(storage, 4, &conversation, &messages[..2], 3).await;
     committed.success();
     assert_eq!(shown(storage, &before, 3).await, expected[..2]);
-    // What happens in the original later is not part of its forks.
+    // Later turns of the original are not part of its forks.
     let again = fixture::answering_again(begin(4, &agent, &conversation, 3), &messages[2], 3);
     start(storage, &again, 4, Repetition::Acts).await;
     setup::complete_turn(storage, &again, 4).await;

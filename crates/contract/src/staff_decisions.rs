@@ -258,6 +258,30 @@ pub async fn a_turn_does_not_wait_for_staff(storage: &Store) {
     assert!(resumed.is_some());
 }
 
+/// A queued message dismisses the calls that wait for the user, and no others.
+pub async fn a_queued_message_dismisses_no_call_of_staff(storage: &Store) {
+    let (begin, calls) = asked_both(storage).await;
+    let queued = BeginTurn {
+        target: existing(&begin),
+        turn_id: fixture::turn_id(2),
+        message_id: fixture::message_id(10),
+        reply_id: fixture::message_id(11),
+        ..begin.clone()
+    };
+    setup::queue_turn(storage, &queued).await;
+    let suspended = storage
+        .writes
+        .write(suspend(&begin, &calls, far()))
+        .await
+        .success();
+    assert!(
+        matches!(suspended, SuspendOutcome::Dismissed { .. }),
+        "{suspended:?}"
+    );
+    assert_eq!(statuses(storage, &begin).await, ["waiting", "dismissed"]);
+    assert_eq!(waiting_for_staff(storage).await, [begin.turn_id]);
+}
+
 /// The calls of a turn that is cancelled while it runs wait for nobody.
 pub async fn a_cancellation_ends_calls_of_staff(storage: &Store) {
     let (begin, _) = asked_both(storage).await;

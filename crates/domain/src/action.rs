@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::open_enum::open_enum;
 
 open_enum! {
-    /// What a tool call waits for.
+    /// The kind of answer that a tool call waits for.
     ActionNeeded[15] {
         /// Someone must approve or deny it.
         Approval = "approval",
@@ -16,7 +16,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// Who may approve a call.
+    /// The person or group that may approve a call.
     Approver[15] {
         /// The user of the conversation; also keys and OAuth clients.
         User = "user",

@@ -61,7 +61,7 @@ impl ToolEnd {
         result.strip_prefix(DENIED)?.strip_prefix(BECAUSE)
     }
 
-    /// What a model reads of a call that waits for approval by staff.
+    /// The end that a model reads of a call that waits for approval by staff.
     pub fn waits_for_staff() -> Self {
         let result = format!("{WAITS_FOR_STAFF}. Tell the user.");
         Self::new(ToolCall::WAITING, result, Duration::ZERO)

@@ -26,13 +26,13 @@ pub struct ToolStep {
     /// The position in the reply at which the tool was called, in bytes of UTF-8.
     #[serde(default)]
     pub at: usize,
-    /// What users see of the call, if it is configured.
+    /// The visibility to users, if it is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<ToolVisibility>,
-    /// What a second call would do.
+    /// The effect of a second call.
     #[serde(default)]
     pub repetition: Repetition,
-    /// What it needs before it is made, or in its place.
+    /// The answer that it needs before it is made, or in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Box<Wait>>,
     /// The time limit in milliseconds.
@@ -43,13 +43,13 @@ pub struct ToolStep {
     pub end: Option<ToolEnd>,
 }
 
-/// What a call needs from a person or a page.
+/// The answer that a call needs from a person or a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
-    /// What it needs.
+    /// The kind of answer.
     pub needs: ActionNeeded,
-    /// Who may approve it; of a call that needs approval.
+    /// The approver, of a call that needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approver: Option<Approver>,
     /// The time from which it can no longer be answered.
@@ -68,7 +68,7 @@ pub struct Wait {
 pub struct CallDecision {
     /// The answer.
     pub action: Action,
-    /// Who gave it.
+    /// The principal that gave it.
     pub by: PrincipalId,
     /// When.
     pub at: Timestamp,
@@ -77,7 +77,7 @@ pub struct CallDecision {
     pub continuation: Option<TurnId>,
 }
 
-/// What a second call of a tool with the same arguments would do.
+/// The effect of a second call of a tool with the same arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Repetition {
@@ -258,7 +258,7 @@ fn read_arguments(text: &str) -> Map<String, Value> {
     }
 }
 
-/// What has become of calls without an answer.
+/// The fate of calls without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
     /// They still wait.

@@ -42,16 +42,16 @@ pub struct ModelRequest {
     pub unavailable_tools: Vec<String>,
     /// False if the model must reply without calling a tool.
     pub may_call: bool,
-    /// What the client demands of the tool calls, while the model may call.
+    /// The demands of the client on the tool calls, while the model may call.
     pub tool_use: ToolUse,
 }
 
-/// What the client of a turn demands of the model's tool calls. Engines without a model ignore it.
+/// The demands of the client of a turn on the model's tool calls. Engines without a model ignore them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolUse {
     /// The tools that the response must call.
     pub choice: ToolChoice,
-    /// Whether one response may call several tools; `None` leaves that to the model.
+    /// True if one response may call several tools; `None` leaves that to the model.
     pub parallel: Option<bool>,
 }
 

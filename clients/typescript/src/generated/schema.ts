@@ -565,7 +565,7 @@ export interface components {
             reason?: string;
         };
         /**
-         * @description What a tool call waits for.
+         * @description The kind of answer that a tool call waits for.
          * @enum {string}
          */
         ActionNeeded: "approval" | "output";
@@ -833,7 +833,7 @@ export interface components {
          */
         Approval: "never" | "always" | "destructive";
         /**
-         * @description Who may approve a call.
+         * @description The person or group that may approve a call.
          * @enum {string}
          */
         Approver: "user" | "staff";

@@ -28,7 +28,7 @@ const isWhole = async (chat, result) => {
   }
 };
 
-// What pages do in several cases, for a function that opens a new chat. `isAnswer` tells requests with
+// Steps of pages in several cases, for a function that opens a new chat. `isAnswer` tells requests with
 // the output of a tool from others, by their bodies.
 const stepsOf = (open, isAnswer) => ({
   isWhole,

@@ -64,8 +64,8 @@ pub struct ChatCommand {
     /// True to leave out those of them that the agent does not accept, instead of rejecting the message.
     #[serde(skip)]
     pub omits_refused_tools: bool,
-    /// What the client demands of the model's tool calls. It is not stored: a turn that was queued, or that
-    /// goes on, runs without it.
+    /// The client's demands on the model's tool calls. They are not stored: a turn that was queued, or that
+    /// goes on, runs without them.
     #[serde(skip)]
     pub tool_use: ToolUse,
     /// The behaviour while a turn is in progress: the message is queued or rejected.

@@ -41,7 +41,7 @@ pub struct EphemeralChat {
     /// The tools that the client runs. Their calls end the turn, and the client sends the results with its next
     /// chat.
     pub client_tools: Vec<ClientTool>,
-    /// What the client demands of the model's tool calls.
+    /// The client's demands on the model's tool calls.
     pub tool_use: ToolUse,
     /// True to leave out the messages that the sender may not send, instead of rejecting the chat.
     pub omits_refused_messages: bool,
@@ -126,10 +126,10 @@ impl TurnRunner {
     /// Returns the tools of a chat whose client has described those that it runs. Others of the client are
     /// withheld.
     fn tools_of_ephemeral(&self, agent: &Agent, of_chat: &[ClientTool]) -> ToolsOfAgent {
-        let clashing = self.clashing_tools(agent, of_chat);
-        let others = of_chat.iter().enumerate();
-        let others = others.filter(|(index, _)| !clashing.contains(index));
-        let others: Vec<_> = others.map(|(_, tool)| tool.clone()).collect();
+        let mut others = of_chat.to_vec();
+        for index in self.clashing_tools(agent, of_chat).into_iter().rev() {
+            others.remove(index);
+        }
         let ToolsOfAgent {
             tools,
             mut unavailable,

@@ -27,7 +27,7 @@ use crate::{
     pauses::Pauses,
 };
 
-/// What a model reads in place of a message of the user in a turn that reports the outcome of a call that
+/// The text for the model in place of a message of the user in a turn that reports the outcome of a call that
 /// staff has decided.
 const CONTINUATION_NOTE: &str = "[Note of the operator, not of the user: staff has decided on a tool call that \
     waited. Its outcome follows. Tell the user what has happened, and what follows from it.]";

@@ -53,7 +53,7 @@ struct CallEntry {
     call: ToolCall,
     /// The start of a call that has not ended.
     open_since: Option<Instant>,
-    /// What a second call would do.
+    /// The effect of a second call.
     repetition: Repetition,
 }
 

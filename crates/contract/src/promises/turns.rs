@@ -176,6 +176,7 @@ macro_rules! turn_promises {
                 a_deletion_dismisses_undecided_calls,
                 waiting_turns_are_listed_by_time,
                 a_turn_does_not_wait_for_staff,
+                a_queued_message_dismisses_no_call_of_staff,
                 a_cancellation_ends_calls_of_staff,
             }
             turn_steps {

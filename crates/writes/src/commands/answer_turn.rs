@@ -29,7 +29,7 @@ pub struct AnswerTurn {
     pub conversation_id: ConversationId,
     /// The answers.
     pub answers: Vec<CallAnswer>,
-    /// What the caller may answer.
+    /// The calls that the caller may answer.
     pub may: MayAnswer,
     /// The node that runs the turn after the last answer.
     pub node: NodeId,
@@ -37,7 +37,7 @@ pub struct AnswerTurn {
     pub continuation: TurnId,
     /// The id of the reply of that turn.
     pub reply_id: MessageId,
-    /// Who answers, and when.
+    /// The caller, and the time of the answer.
     pub stamp: Stamp,
 }
 

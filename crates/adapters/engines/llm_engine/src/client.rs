@@ -6,12 +6,13 @@ use std::{
 };
 
 use domain::{AgentConfig, LlmSettings};
+use ports::ToolChoice;
 use reqwest::{
     Method, Proxy, Request, Response, Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -23,7 +24,7 @@ use crate::{
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
     upstream_error::UpstreamError,
-    wire::{ChosenFunction, ChosenTool, Settings, ToolChoice},
+    wire::Settings,
 };
 
 /// The number of bytes of an error response that are read, and the time that this may take.
@@ -122,19 +123,14 @@ impl Upstream {
 
     /// Returns the value of `tool_choice` in a request with tools. `auto` is the default and some models
     /// reject it, so it is sent only to servers without streaming: one of them requires it.
-    pub(crate) fn tool_choice<'c>(
-        &self,
-        may_call: bool,
-        choice: &'c ports::ToolChoice,
-    ) -> Option<ToolChoice<'c>> {
+    pub(crate) fn tool_choice(&self, may_call: bool, choice: &ToolChoice) -> Option<Value> {
         match choice {
-            _ if !may_call => Some(ToolChoice::Mode("none")),
-            ports::ToolChoice::Auto => (!self.streams).then_some(ToolChoice::Mode("auto")),
-            ports::ToolChoice::Required => Some(ToolChoice::Mode("required")),
-            ports::ToolChoice::Function(name) => Some(ToolChoice::Function(ChosenTool {
-                kind: "function",
-                function: ChosenFunction { name },
-            })),
+            _ if !may_call => Some("none".into()),
+            ToolChoice::Auto => (!self.streams).then(|| "auto".into()),
+            ToolChoice::Required => Some("required".into()),
+            ToolChoice::Function(name) => {
+                Some(json!({"type": "function", "function": {"name": name}}))
+            }
         }
     }
 

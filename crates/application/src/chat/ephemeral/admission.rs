@@ -1,4 +1,4 @@
-//! What users may send in chats of which nothing is stored.
+//! Checks of chats of which nothing is stored: users may send less than keys and clients.
 
 use domain::{
     Agent, FaultCode, InputFault, Principal, Role,

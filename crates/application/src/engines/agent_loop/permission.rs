@@ -1,4 +1,4 @@
-//! Whether a call may be made, and what it waits for.
+//! The check of a call before it is made: it runs, waits for an answer, or is refused.
 
 use domain::{ActionNeeded, AgentConfig, Approver, Timestamp, ToolEntry, ToolVisibility, Wait};
 use ports::AgentTool;

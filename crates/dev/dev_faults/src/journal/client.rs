@@ -1,4 +1,4 @@
-//! What the client of a turn does after its process has died.
+//! The client of a turn after the process has died: it repeats, regenerates, edits or goes on.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::acknowledgements::Nodes;
 const TIMEOUT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a client does.
+/// The action of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behaviour {
     /// Repeats the chat with its key.

@@ -26,7 +26,7 @@ pub(super) struct Response {
     pub(super) body: Value,
 }
 
-/// What answers requests. It is dropped while it answers if the client closes its connection.
+/// A handler of requests. It is dropped while it answers if the client closes its connection.
 pub(super) trait Handler: Send + Sync + 'static {
     fn respond(&self, request: Request) -> impl Future<Output = Response> + Send;
 }

@@ -1,4 +1,4 @@
-//! What must hold of a turn after everything that has happened.
+//! The checks of turns after the faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -66,7 +66,7 @@ impl Setup {
     }
 }
 
-/// Who approves a refund.
+/// The approver of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approver {
     User,
@@ -83,7 +83,7 @@ impl Approver {
     }
 }
 
-/// What a laboratory is built from.
+/// The parts of a laboratory.
 pub(super) struct Plan {
     pub(super) setup: Setup,
     pub(super) settings: Settings,

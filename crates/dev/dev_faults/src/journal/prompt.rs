@@ -1,4 +1,4 @@
-//! What a request to the model shows of an order.
+//! The calls for an order in a request to the model.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
     record::Tool,
 };
 
-/// What the names of orders begin with.
+/// The beginning of the names of orders.
 pub(super) const ORDER: &str = "order-";
 /// The mark before the id of a call in its result, and the one after it.
 const CALL: (&str, char) = ("call=", ';');

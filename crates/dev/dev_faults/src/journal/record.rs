@@ -1,4 +1,4 @@
-//! What the model and the tools have seen, and the points at which they hold turns.
+//! The record of the requests to the model and to the tools, and the points at which they hold turns.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -76,11 +76,11 @@ pub(super) struct ReceivedRequest {
     pub(super) succeeded: BTreeSet<String>,
     /// The number of calls whose outcome it shows as unknown.
     pub(super) unknown: usize,
-    /// What no provider would accept.
+    /// Histories that no provider would accept.
     pub(super) faults: Vec<String>,
 }
 
-/// What was seen of one order.
+/// The record of one order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     pub(super) calls: Vec<ReceivedCall>,
@@ -102,7 +102,7 @@ struct State {
     random: Random,
 }
 
-/// What the doubles of one laboratory have seen.
+/// The record of all requests in one laboratory.
 pub(super) struct Record {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
@@ -198,7 +198,7 @@ impl Record {
         seen.requests.push(request);
     }
 
-    /// What was seen of an order so far.
+    /// Returns the record of an order so far.
     pub(super) fn seen(&self, order: &str) -> Seen {
         self.state
             .lock()

@@ -1,4 +1,4 @@
-//! What happens to the process of a turn at a boundary.
+//! The fault that the process of a turn suffers at a boundary.
 
 use std::time::Duration;
 

@@ -75,7 +75,7 @@ enum ToolState {
     Ended(ToolOutcome),
 }
 
-/// What a tool call waits for.
+/// The state of a tool call that waits.
 #[derive(Debug, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 enum WaitingState {

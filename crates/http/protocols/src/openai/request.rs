@@ -73,7 +73,7 @@ pub(super) struct CompletionRequest {
     pub(super) texts: Texts,
     /// The tools that the client runs.
     pub(super) tools: Vec<ClientTool>,
-    /// What it demands of the model's tool calls.
+    /// Its demands on the model's tool calls.
     pub(super) tool_use: ToolUse,
     /// The stored conversation; `None` if nothing is stored.
     pub(super) stored: Option<StoredConversation>,

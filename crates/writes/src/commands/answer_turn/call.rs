@@ -25,8 +25,7 @@ impl AnswerTurn {
             _ => is_for_staff && row.action_expires_at.is_some(),
         };
         let is_open = call.is_waiting() && may_wait;
-        let stored = row.turn.tool_calls.iter().find(|it| it.id == call.call_id);
-        let status = stored.map_or_else(String::new, |stored| stored.status.clone());
+        let status = status_of(call, row);
         let Some(wait) = &mut call.wait else {
             return Err(AnswerRejection::NotFound);
         };
@@ -61,6 +60,18 @@ impl AnswerTurn {
             end_of(action)
         };
         Ok(true)
+    }
+}
+
+/// Returns the status of a call that can no longer be answered. The journal has no end of one that was dismissed
+/// or has expired with its turn, nor of one that runs.
+fn status_of(call: &ToolStep, row: &TurnRow) -> String {
+    let is_running = row.turn.status == TurnStatus::InProgress && !call.is_waiting();
+    let stored = row.turn.tool_calls.iter().find(|it| it.id == call.call_id);
+    match (&call.end, stored) {
+        (Some(end), _) => end.status.clone(),
+        (None, Some(stored)) if !is_running => stored.status.clone(),
+        (None, _) => ToolCall::RUNNING.to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use domain::{Action, ActionNeeded, TurnId};
 
 use crate::{Committed, PromotedTurn};
 
-/// What a caller may answer.
+/// The calls that a caller may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MayAnswer {
     /// Calls that need the user, or the page.
@@ -78,7 +78,7 @@ pub enum AnswerRejection {
     MayNotEdit,
     /// It needs another kind of answer.
     WrongKind {
-        /// What it needs.
+        /// The kind of answer that it needs.
         needs: ActionNeeded,
     },
     /// A decision of staff does not stand alone.

@@ -7,8 +7,8 @@ mod response;
 mod surrogates;
 
 pub(crate) use request::{
-    AssistantToolCall, ChosenFunction, ChosenTool, CompletionRequest, Function, FunctionCall,
-    PromptMessage, Settings, StreamOptions, Tool, ToolChoice,
+    AssistantToolCall, CompletionRequest, Function, FunctionCall, PromptMessage, Settings,
+    StreamOptions, Tool,
 };
 pub(crate) use response::{CallPart, Chunk, Content, FunctionPart, Part};
 pub(crate) use surrogates::replace_lone_surrogates;

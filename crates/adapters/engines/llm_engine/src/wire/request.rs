@@ -19,32 +19,9 @@ pub(crate) struct CompletionRequest<'a, M> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tools: &'a [Tool<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tool_choice: Option<ToolChoice<'a>>,
+    pub(crate) tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parallel_tool_calls: Option<bool>,
-}
-
-/// The tools that the model must call.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum ToolChoice<'a> {
-    /// `auto`, `none` or `required`.
-    Mode(&'static str),
-    Function(ChosenTool<'a>),
-}
-
-/// The tool that the model must call.
-#[derive(Serialize)]
-pub(crate) struct ChosenTool<'a> {
-    #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    pub(crate) function: ChosenFunction<'a>,
-}
-
-/// The function of this tool.
-#[derive(Serialize)]
-pub(crate) struct ChosenFunction<'a> {
-    pub(crate) name: &'a str,
 }
 
 /// Additional content of a stream.

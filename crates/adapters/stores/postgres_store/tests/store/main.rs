@@ -16,6 +16,7 @@ mod round_trips;
 mod signing_keys;
 mod statements;
 mod tenant_lock;
+mod thirteenth_version;
 mod two_processes;
 mod unreachable;
 mod usage;

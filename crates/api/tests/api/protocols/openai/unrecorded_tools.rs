@@ -32,7 +32,7 @@ fn add_result(body: &mut Value, reply: &Value, content: &str) {
     }
 }
 
-/// What a model is offered and asked, in a turn that it ends with a text.
+/// The body that the model receives in a turn that it ends with a text.
 struct Asked {
     functions: Vec<String>,
     tool_use: ToolUse,
