@@ -214,7 +214,8 @@ mod tests {
             calls: vec![price(1, 0), price(2, 3)],
             requests: Vec::new(),
         };
-        assert_eq!(repeated(&seen, Boundary::EndStored, after(2)).len(), 1);
-        assert_eq!(repeated(&seen, Boundary::InCalls, after(2)).len(), 0);
+        assert_eq!(repeated(&seen, Boundary::EndStored, after(3)).len(), 1);
+        assert_eq!(repeated(&seen, Boundary::EndStored, after(2)).len(), 0);
+        assert_eq!(repeated(&seen, Boundary::InCalls, after(3)).len(), 0);
     }
 }
