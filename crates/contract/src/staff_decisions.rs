@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Action, ActionNeeded, Approver, Timestamp, TurnId, TurnStep, Unanswered, turn_step::tool_calls,
+    Action, ActionNeeded, Approver, Audience, Timestamp, ToolVisibility, TurnId, TurnStep,
+    Unanswered, turn_step::tool_calls,
 };
 use ports::{WaitingFor, WaitingQuery};
 use writes::{
@@ -32,11 +33,16 @@ fn staff_call(id: &str, expires_at: Timestamp) -> TurnStep {
 
 /// Turn 1 has completed; its call waits for staff until this time.
 async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
+    completed_with(storage, staff_call("1", expires_at)).await
+}
+
+/// Turn 1 has completed with this call.
+async fn completed_with(storage: &Store, call: TurnStep) -> BeginTurn {
     let agent = two_nodes(storage).await;
     let conversation = setup::conversation(storage, 1, &agent).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
-    let calls = [staff_call("1", expires_at)];
+    let calls = [call];
     record(storage, &begin, &calls).await;
     let reply = Reply {
         tool_calls: tool_calls(&calls, Unanswered::Dismissed),
@@ -46,6 +52,13 @@ async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
     setup::finish_turn(storage, finish).await;
     begin
 }
+
+/// A user, who may not decide for staff.
+const USER: MayAnswer = MayAnswer {
+    for_user: true,
+    for_staff: Err(NotStaff::Scope),
+    audience: Audience::User,
+};
 
 async fn waiting_for_staff(storage: &Store) -> Vec<TurnId> {
     created_between(storage, None, None).await
@@ -79,18 +92,26 @@ async fn created_between(
         .collect()
 }
 
+/// To users, a call that they do not see does not exist.
+pub async fn a_hidden_call_is_not_found(storage: &Store) {
+    let TurnStep::Tool(mut hidden) = staff_call("1", far()) else {
+        unreachable!()
+    };
+    hidden.visibility = Some(ToolVisibility::Hidden);
+    let begin = completed_with(storage, TurnStep::Tool(hidden)).await;
+    let rejected = answer_as(storage, &begin, &[("1", Action::Approve)], USER).await;
+    let reason = AnswerRejection::NotFound;
+    assert_eq!(rejected, AnswerOutcome::Rejected { index: 0, reason });
+}
+
 /// A call that waits for staff does not hold its turn. The decision begins another turn, whose journal
 /// begins with the call.
 pub async fn a_decision_of_staff_begins_another_turn(storage: &Store) {
     let begin = undecided(storage, far()).await;
     assert_eq!(statuses(storage, &begin).await, ["waiting"]);
     assert_eq!(waiting_for_staff(storage).await, [begin.turn_id]);
-    let nobody = MayAnswer {
-        for_user: true,
-        for_staff: Err(NotStaff::Scope),
-    };
     let approve = [("1", Action::Approve)];
-    let rejected = answer_as(storage, &begin, &approve, nobody).await;
+    let rejected = answer_as(storage, &begin, &approve, USER).await;
     let reason = AnswerRejection::NotForStaff(NotStaff::Scope);
     assert_eq!(rejected, AnswerOutcome::Rejected { index: 0, reason });
     let report = resumed(answer(storage, &begin, &approve).await).expect("it runs at once");

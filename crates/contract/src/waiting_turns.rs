@@ -1,8 +1,8 @@
 //! Turns that wait for answers to their tool calls: `SuspendTurn` and `AnswerTurn`.
 
 use domain::{
-    Action, ActionNeeded, EventType, FinishReason, ModelResponse, ProblemCode, Timestamp, ToolStep,
-    TurnStatus, TurnStep, Unanswered, Wait, admission::OnBusy, turn_step::tool_calls,
+    Action, ActionNeeded, Audience, EventType, FinishReason, ModelResponse, ProblemCode, Timestamp,
+    ToolStep, TurnStatus, TurnStep, Unanswered, Wait, admission::OnBusy, turn_step::tool_calls,
 };
 use writes::{
     AnswerOutcome, AnswerRejection, AnswerTurn, BeginOutcome, BeginTurn, CallAnswer, CancelOutcome,
@@ -12,7 +12,7 @@ use writes::{
 use crate::{
     Store,
     dead_nodes::{run_sweep, sweep, sweeper, two_nodes},
-    fixture, log, lookup,
+    fixture, forks, log, lookup,
     results::ResultExt as _,
     setup,
 };
@@ -88,6 +88,7 @@ async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn {
 const EVERYTHING: MayAnswer = MayAnswer {
     for_user: true,
     for_staff: Ok(()),
+    audience: Audience::Staff,
 };
 
 pub(crate) async fn answer(
@@ -351,6 +352,29 @@ pub async fn a_turn_does_not_wait_before_a_queued_message(storage: &Store) {
     };
     assert_eq!(promoted.expect("the queued turn").turn.id, queued.turn_id);
     assert_eq!(statuses(storage, &begin).await, ["dismissed"]);
+}
+
+/// A fork of a conversation whose turn waits has the text so far, and nothing in it waits.
+pub async fn a_fork_does_not_wait(storage: &Store) {
+    let begin = waiting(storage, far()).await;
+    let original = lookup::conversation(storage, begin.target.id()).await;
+    let original = original.expect("the conversation is kept");
+    let messages = lookup::messages(storage, original.id).await;
+    let (fork, committed) = forks::fork(storage, 2, &original, &messages, 1).await;
+    committed.success();
+    let copied = lookup::messages(storage, fork.id).await;
+    let [question, reply] = &copied[..] else {
+        panic!("{copied:?}")
+    };
+    assert_eq!((question.turn_status, reply.turn_status), (None, None));
+    assert_eq!(reply.content, "May I? ");
+    let statuses: Vec<_> = reply.tool_calls.iter().map(|it| &it.status[..]).collect();
+    assert_eq!(statuses, ["dismissed", "dismissed"]);
+    let needs: Vec<_> = reply.tool_calls.iter().filter_map(|it| it.needs).collect();
+    assert_eq!(needs, []);
+    let context = lookup::context(storage, fork.id).await;
+    assert_eq!(context.running_turn, None);
+    assert_eq!(lookup::messages(storage, original.id).await, messages);
 }
 
 /// A waiting turn can be cancelled. Its text so far stays.

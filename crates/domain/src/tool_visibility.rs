@@ -38,14 +38,21 @@ pub enum Audience {
     User,
 }
 
-impl ToolCall {
-    /// Returns what an audience sees of the call. A value of a newer version shows nothing to users.
-    pub fn visibility_to(&self, audience: Audience) -> ToolVisibility {
-        match (audience, self.visibility.unwrap_or_default()) {
-            (Audience::Staff, _) => ToolVisibility::Full,
-            (Audience::User, ToolVisibility::Other(_)) => ToolVisibility::Hidden,
-            (Audience::User, visibility) => visibility,
+impl Audience {
+    /// Returns what it sees of a call of this visibility. A value of a newer version shows nothing to users.
+    pub fn sees(self, visibility: Option<ToolVisibility>) -> ToolVisibility {
+        match (self, visibility.unwrap_or_default()) {
+            (Self::Staff, _) => ToolVisibility::Full,
+            (Self::User, ToolVisibility::Other(_)) => ToolVisibility::Hidden,
+            (Self::User, visibility) => visibility,
         }
+    }
+}
+
+impl ToolCall {
+    /// Returns what an audience sees of the call.
+    pub fn visibility_to(&self, audience: Audience) -> ToolVisibility {
+        audience.sees(self.visibility)
     }
 
     /// Returns the call without arguments and result.

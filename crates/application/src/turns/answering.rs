@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Action, ConversationId, MessageId, Principal, PrincipalId, ProblemCode, Scope, Stamp, TenantId,
-    TurnId,
+    Action, Audience, ConversationId, MessageId, Principal, PrincipalId, ProblemCode, Scope, Stamp,
+    TenantId, TurnId,
 };
 use ports::RepositoryError;
 use writes::{AnswerOutcome, AnswerTurn, CallAnswer, MayAnswer, NotStaff, UndecidedCall};
@@ -95,6 +95,7 @@ pub(crate) async fn expire(
         may: MayAnswer {
             for_user: false,
             for_staff: Ok(()),
+            audience: Audience::Staff,
         },
         answers: vec![CallAnswer {
             call_id: call.call_id,
@@ -129,6 +130,7 @@ fn may_answer(caller: &Principal, owner: Option<&str>, starter: Option<&Principa
             (true, true) => Err(NotStaff::OwnConversation),
             (false, _) => Err(NotStaff::Scope),
         },
+        audience: caller.audience(),
     }
 }
 

@@ -182,6 +182,12 @@ pub(crate) fn result_of(call: &RuleCall, request: &ModelRequest) -> Option<Strin
     result.or_else(|| (!request.may_call).then(|| NO_CALL_LEFT.to_owned()))
 }
 
+/// Returns the result of the last call of the turn.
+pub(crate) fn last_result(request: &ModelRequest) -> Option<String> {
+    let mut calls = request.steps.iter().flat_map(|step| &step.calls);
+    calls.next_back().map(text)
+}
+
 /// Returns the text of a result for the user, who reads it as a part of the reply.
 fn text(made: &ToolStep) -> String {
     if made.waits_for_staff() {

@@ -39,11 +39,11 @@ pub(super) struct CompletionBody {
     #[serde(default)]
     n: Option<f64>,
     #[serde(default)]
-    tools: Value,
+    tools: Option<Vec<Value>>,
     #[serde(default)]
     tool_choice: Option<Value>,
     #[serde(default)]
-    parallel_tool_calls: Value,
+    parallel_tool_calls: Option<bool>,
     #[serde(default)]
     function_call: Option<Value>,
     #[serde(default)]
@@ -151,18 +151,19 @@ impl CompletionBody {
         };
         let tool_use = ToolUse {
             choice,
-            parallel: self.parallel_tool_calls.as_bool(),
+            parallel: self.parallel_tool_calls,
         };
-        let described = self.tools.as_array().into_iter().flatten();
-        let described = described.filter_map(|tool| {
-            let function = &tool["function"];
-            client_tool(
-                &function["name"],
-                &function["description"],
-                &function["parameters"],
-            )
-        });
-        let (usable, others) = separate(described.collect());
+        let mut described = Vec::new();
+        for (index, tool) in self.tools.iter().flatten().enumerate() {
+            if let Some(tool) = read_tool(tool) {
+                described.push(tool);
+            } else {
+                let detail = "must be a function with its name, and its parameters as an object";
+                let pointer = format!("/tools/{index}");
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
+            }
+        }
+        let (usable, others) = separate(described);
         if let Some(other) = others.first() {
             let detail = format!(
                 "'{}' is malformed, a duplicate, or beyond 16 tools of 32 KiB together",
@@ -207,6 +208,17 @@ impl CompletionBody {
             }
         }
     }
+}
+
+/// Reads a tool of the client; `None` if it is malformed.
+fn read_tool(tool: &Value) -> Option<ClientTool> {
+    let function = &tool["function"];
+    let (description, parameters) = (&function["description"], &function["parameters"]);
+    let is_readable = tool["type"] == "function"
+        && (description.is_null() || description.is_string())
+        && (parameters.is_null() || parameters.is_object());
+    let name = Some(&function["name"]).filter(|_| is_readable)?;
+    client_tool(name, description, parameters)
 }
 
 /// Reads a choice of tools; `None` leaves out those of the client.

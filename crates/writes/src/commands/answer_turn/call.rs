@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Action, CallDecision, ToolCall, ToolEnd, ToolStep, TurnStatus};
+use domain::{Action, CallDecision, ToolCall, ToolEnd, ToolStep, ToolVisibility, TurnStatus};
 use ports::write_store::TurnRow;
 use serde_json::Map;
 
@@ -26,7 +26,8 @@ impl AnswerTurn {
         };
         let is_open = call.is_waiting() && may_wait;
         let status = status_of(call, row);
-        let Some(wait) = &mut call.wait else {
+        let is_hidden = self.may.audience.sees(call.visibility) == ToolVisibility::Hidden;
+        let Some(wait) = call.wait.as_mut().filter(|_| !is_hidden) else {
             return Err(AnswerRejection::NotFound);
         };
         if wait.needs != action.answers() {

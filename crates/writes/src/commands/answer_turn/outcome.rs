@@ -1,6 +1,6 @@
 //! The answers to tool calls, and the outcomes of sending them.
 
-use domain::{Action, ActionNeeded, TurnId};
+use domain::{Action, ActionNeeded, Audience, TurnId};
 
 use crate::{Committed, PromotedTurn};
 
@@ -11,6 +11,8 @@ pub struct MayAnswer {
     pub for_user: bool,
     /// Calls that need staff; or why not.
     pub for_staff: Result<(), NotStaff>,
+    /// The calls that it sees.
+    pub audience: Audience,
 }
 
 /// The reason why a caller may not decide for staff.

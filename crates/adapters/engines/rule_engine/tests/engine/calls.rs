@@ -246,3 +246,16 @@ async fn a_test_of_rules_shows_the_call_and_makes_none() {
     let expected = json!({"tool": "shop/refund", "arguments": arguments});
     assert_eq!(serde_json::to_value(test.call).unwrap(), expected);
 }
+
+#[tokio::test]
+async fn the_result_is_the_reply_if_the_rule_of_a_call_is_gone() {
+    let mut request = request_to([], "shop/refund", "");
+    add_step(
+        &mut request,
+        "another-1",
+        "{}",
+        &json!({"status": "ok", "data": "refunded"}),
+    );
+    let (text, _) = collect_reply(&engine(), request).await;
+    assert_eq!(text, "refunded");
+}

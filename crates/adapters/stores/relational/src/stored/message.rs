@@ -25,7 +25,7 @@ macro_rules! message_turn_columns {
         concat!(
             $crate::turn_status!("r"),
             " as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls, \
-             r.usage as turn_usage, r.action_expires_at"
+             r.usage as turn_usage, r.action_expires_at, r.conversation_id as turn_conversation_id"
         )
     };
 }
@@ -82,6 +82,7 @@ pub struct StoredListedMessage {
     tool_calls: Option<Json<Vec<ToolCall>>>,
     turn_usage: Option<Json<Usage>>,
     action_expires_at: Option<StoredTime>,
+    turn_conversation_id: Option<Uuid>,
 }
 
 /// A message that is found by its id.
@@ -98,15 +99,19 @@ pub struct StoredFoundMessage {
 
 impl From<StoredListedMessage> for Message {
     fn from(row: StoredListedMessage) -> Self {
+        let turn_conversation = row.turn_conversation_id.map(ConversationId::new);
         let message = Self::from(row.message);
+        // A copy in a fork does not follow the open turn of the original: nobody can answer it there.
+        let is_copy = turn_conversation.is_some_and(|id| id != message.conversation_id);
         let status = row.turn_status.as_deref().map(TurnStatus::read);
+        let status = status.filter(|status| status.is_final() || !is_copy);
         if message.role == Role::Agent {
             return Self {
                 turn_status: status.filter(|status| !status.is_final()),
                 tool_calls: column::tool_calls(
                     row.tool_calls,
                     status.unwrap_or(TurnStatus::Completed),
-                    row.action_expires_at.is_some(),
+                    row.action_expires_at.is_some() && status.is_some(),
                 ),
                 usage: row.turn_usage.map(|usage| usage.0).or(message.usage),
                 ..message

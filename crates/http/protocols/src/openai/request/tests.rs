@@ -100,7 +100,7 @@ fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
                 true,
             ),
             (
-                json!({"tool_choice": named, "parallel_tool_calls": "?"}),
+                json!({"tool_choice": named, "parallel_tool_calls": null}),
                 function(),
                 None,
                 true,
@@ -120,10 +120,26 @@ fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
             let offered: Vec<_> = read.tools.iter().map(|tool| &*tool.name).collect();
             assert_eq!(offered, ["f"].repeat(usize::from(is_offered)), "{members}");
         }
-        let malformed = json!({"type": "function", "function": {"name": "f g"}});
-        let mut members = body(json!({"tools": [malformed]}));
-        members["metadata"] = json!({"conversation_key": key});
-        assert_eq!(read(members).unwrap_err(), ["/tools"]);
+        for (malformed, at) in [
+            (
+                json!({"type": "function", "function": {"name": "f g"}}),
+                "/tools",
+            ),
+            (json!({"type": "function"}), "/tools/0"),
+            (
+                json!({"type": "custom", "custom": {"name": "f"}}),
+                "/tools/0",
+            ),
+            (
+                json!({"type": "function", "function": {"name": "f", "parameters": 1}}),
+                "/tools/0",
+            ),
+            (json!("f"), "/tools/0"),
+        ] {
+            let mut members = body(json!({"tools": [malformed]}));
+            members["metadata"] = json!({"conversation_key": key});
+            assert_eq!(read(members).unwrap_err(), [at]);
+        }
     }
 }
 
@@ -131,7 +147,7 @@ fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
 #[test]
 fn functions_in_the_old_form_are_ignored_unless_a_call_is_required() {
     for members in [
-        json!({"tools": "f", "functions": 7}),
+        json!({"tools": null, "functions": 7}),
         json!({"functions": [{"name": "f"}], "function_call": "auto"}),
         json!({"functions": [{"name": "f"}], "function_call": "none"}),
     ] {
@@ -147,7 +163,7 @@ fn functions_in_the_old_form_are_ignored_unless_a_call_is_required() {
 #[test]
 fn members_without_an_effect_are_tolerated() {
     let members = json!({
-        "n": 1, "tools": [{"type": "function"}], "tool_choice": "auto", "functions": null, "modalities": ["text"], "temperature": 0.2,
+        "n": 1, "tools": [], "tool_choice": "auto", "functions": null, "modalities": ["text"], "temperature": 0.2,
         "response_format": {"type": "text"}, "stop": ["x"], "max_tokens": 5, "seed": 1,
         "stream": true, "stream_options": {"include_usage": true, "include_obfuscation": false},
     });
