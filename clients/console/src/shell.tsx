@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
+import { WaitingCount } from "./approvals/waiting.js";
 import { AccountMenu } from "./session/account-menu.js";
 import { ErrorBoundary } from "./ui/error-boundary.js";
 import { Brand, Icon, type IconName } from "./ui/icon.js";
@@ -24,6 +25,7 @@ const Navigation = () => {
             <Link href={path} {...(location.startsWith(path) ? { "aria-current": "page" as const } : {})}>
               <Icon name={icon} />
               {label}
+              {path === "/approvals" && <WaitingCount />}
             </Link>
           </li>
         ))}

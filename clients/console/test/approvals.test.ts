@@ -1,7 +1,7 @@
 // The calls that wait for staff: the list, decisions, and what they begin.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, inspect, SCOPES, see, startConsole } from "./console.js";
+import { type Console, inspect, SCOPES, see, signIn, startConsole } from "./console.js";
 
 let app: Console;
 let staff: string;
@@ -39,25 +39,28 @@ const decide = (turnId: string, decision: string, reason?: string) =>
     { authorization: `Bearer ${staff}` },
   );
 
+const menuEntry = (page: Page, name: string | RegExp) => page.getByLabel("Sections").getByRole("link", { name, exact: true });
 const rowOf = (page: Page, expression: string) => page.getByRole("group", { name: `What is ${expression}?` });
 
 it("lists what waits, and approves it with the keyboard", async () => {
   const agent = await app.service.newAgent(BY_STAFF);
   const { conversationId } = await ask(agent, "4 * 5");
   const page = await app.open("/agents", staff);
-  await page.getByLabel("Sections").getByRole("link", { name: "Approvals" }).click();
+  await menuEntry(page, "Approvals 1 waiting").click();
   const row = rowOf(page, "4 * 5");
   await row.getByText('"expression": "4 * 5"').waitFor();
   await row.getByText("user ada").waitFor();
   await row.getByRole("link", { name: "Ada" }).waitFor();
-  await row.getByText(/Waits for approval by staff\. It expires in 7 days/).waitFor();
+  await row.getByText("Waits for approval by staff", { exact: true }).waitFor();
+  await row.getByText("expires in 7 days", { exact: true }).waitFor();
   await inspect(page, "approvals");
   await row.getByRole("button", { name: "Approve" }).press("Enter");
   await row.getByText(/^Approved by key:.* just now$/).waitFor();
   expect(await row.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await row.getByRole("button").count()).toBe(0);
+  await menuEntry(page, "Approvals").waitFor();
   await inspect(page, "approvals-approved");
-  await row.getByRole("link", { name: "What is 4 * 5?" }).press("Enter");
+  await row.getByRole("link", { name: "See what followed in the conversation" }).press("Enter");
   await see(page, "Result: 20");
   await see(page, "Staff has approved calculator.");
   expect(page.url()).toContain(conversationId);
@@ -89,6 +92,7 @@ it("denies a call with a reason, and follows what others decide and ask", async 
   );
   await ask(agent, "3 + 3");
   await rowOf(page, "3 + 3").waitFor();
+  await menuEntry(page, "Approvals 2 waiting").waitFor();
   // A click on a call that has just moved may be meant for another one.
   expect(await paused).toBe(true);
   // What was typed stays, and the decided call keeps its place.
@@ -156,6 +160,7 @@ it("explains which scopes are missing", async () => {
   await see(page, "You can see what waits, but not decide.");
   await rowOf(page, "9 * 9").waitFor();
   expect(await page.getByRole("button", { name: /Approve|Deny/ }).count()).toBe(0);
+  await menuEntry(page, "Approvals").waitFor();
   await inspect(page, "approvals-read-only");
   const other = await app.open("/approvals", app.service.key("agents:read,tools:approve"));
   await see(other, "Your credential may not see this");
@@ -171,12 +176,12 @@ it("shows in the chat what waits for staff, after a reload too", async () => {
     await page.getByLabel("Message", { exact: true }).fill("What is 12 * 12?");
     await page.keyboard.press("Enter");
     const waiting = page.getByRole("region", { name: "Waiting call of calculator" });
-    await waiting.getByText("Waits for approval by staff.").waitFor();
+    await waiting.getByText("Waits for approval by staff").waitFor();
     expect(await waiting.getByRole("link", { name: "Decide in Approvals" }).count()).toBe(links);
     if (links === 0) continue;
     await inspect(page, "chat-staff");
     await page.reload();
-    await waiting.getByText(/Waits for approval by staff\. It expires in 7 days\./).waitFor();
+    await waiting.getByText("expires in 7 days", { exact: true }).waitFor();
     await inspect(page, "chat-staff-reloaded");
     await waiting.getByRole("link", { name: "Decide in Approvals" }).click();
     await rowOf(page, "12 * 12").waitFor();
@@ -203,4 +208,18 @@ it("shows in the chat what staff has decided, and the reply after it", async () 
   await see(page, "Staff has approved calculator.");
   expect(await page.getByRole("article", { name: "Agent" }).count()).toBe(2);
   await inspect(page, "chat-staff-decided-reloaded");
+});
+
+it("reads the list once for the page and the menu, and says when a call expires", async () => {
+  const agent = await app.service.newAgent({ ...BY_STAFF, actionTimeoutSeconds: 60 });
+  await ask(agent, "14 * 14");
+  const page = await app.open("/approvals", "");
+  let requests = 0;
+  page.on("request", (request) => (requests += Number(request.url().includes("/api/turns?"))));
+  await signIn(page, staff);
+  const waiting = rowOf(page, "14 * 14").getByRole("region", { name: "Waiting call of calculator" });
+  // The abbreviation ends with the only period.
+  await waiting.getByText(/^expires in \d+ (sec|min)\.$/).waitFor();
+  await menuEntry(page, /^Approvals \d+ waiting$/).waitFor();
+  expect(requests).toBe(1);
 });

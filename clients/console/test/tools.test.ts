@@ -124,7 +124,8 @@ it("approves a call that waits, after a reload too, and shows who has decided", 
   const { page, send, waiting } = await openChat(agent, "approved");
   await send("call calculator");
   await waiting.getByText("17 * 24").waitFor();
-  await waiting.getByText(/Waits for approval\. It expires in 7 days/).waitFor();
+  await waiting.getByText("Waits for approval", { exact: true }).waitFor();
+  await waiting.getByText("expires in 7 days", { exact: true }).waitFor();
   await see(page, "Waits for an answer");
   await inspect(page, "chat-waiting");
   await page.reload();
@@ -177,7 +178,7 @@ it("shows a turn that waits in its conversation, and its end", async () => {
   const { body } = await app.service.call("POST", "/api/chat", chat);
   const page = await app.open(`/conversations/${body.conversationId}`);
   await see(page, "waits for an answer");
-  await see(page, "Waits for the page that has this tool.");
+  await see(page, "Waits for the page that has this tool");
   expect(await page.getByRole("article", { name: "Agent" }).count()).toBe(1);
   await inspect(page, "conversation-waiting");
   await page.getByRole("tab", { name: "Turns" }).click();

@@ -11,6 +11,7 @@ import { useDebounced } from "../ui/use-debounced.js";
 import { useFilter } from "../ui/use-filter.js";
 import { TurnRow } from "./turn-row.js";
 import { useKept } from "./use-kept.js";
+import { waitingTurns } from "./waiting.js";
 
 const List = ({ filter }: { filter: string }) => {
   const { service } = useSession();
@@ -18,8 +19,7 @@ const List = ({ filter }: { filter: string }) => {
   return (
     <PagedList
       label="Calls that wait for staff"
-      queryKey={["approvals", filter]}
-      load={(page) => service.turns.listWaitingTurns({ ...page, ...JSON.parse(filter), waitingFor: "staff" })}
+      {...waitingTurns(service, filter)}
       arrange={keep}
       keyOf={(turn) => turn.id}
       row={(turn) => <TurnRow turn={turn} />}

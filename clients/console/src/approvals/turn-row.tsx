@@ -10,11 +10,9 @@ import { Time } from "../ui/time.js";
 import { notify } from "../ui/toast.js";
 import { DecisionError, isOver } from "./decision-error.js";
 import { type ListedTurn, useHasMoved } from "./use-kept.js";
+import { waitsForStaff } from "./waiting.js";
 
-type ToolCall = components["schemas"]["ToolCall"];
 type Decision = Pick<components["schemas"]["ActionItem"], "decision" | "reason">;
-
-const waitsForStaff = ({ needs, approver }: ToolCall): boolean => needs === "approval" && approver === "staff";
 
 /** Returns a function that decides about a call of a turn, whether it is being stored, and why it could not be. */
 const useDecide = (turn: ListedTurn, onDecided: () => void) => {
@@ -98,6 +96,11 @@ export const TurnRow = ({ turn }: { turn: ListedTurn }) => {
         />
       ))}
       {error !== undefined && <DecisionError error={error} />}
+      {!calls.every(waitsForStaff) && (
+        <p className="small">
+          <Link href={`/conversations/${conversationId}`}>See what followed in the conversation</Link>
+        </p>
+      )}
     </div>
   );
 };

@@ -1,8 +1,8 @@
-import type { components } from "agent-service-client";
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
+import type { Turn } from "./waiting.js";
 
 /** A turn whose calls wait, or have waited since the list was opened. */
-export type ListedTurn = components["schemas"]["Turn"] & { isDecided?: boolean };
+export type ListedTurn = Turn & { isDecided?: boolean };
 
 /** Returns a function that leaves turns in the list whose calls no longer wait, so that other calls do not take their places. */
 export const useKept = (): ((turns: readonly ListedTurn[]) => ListedTurn[]) => {

@@ -68,7 +68,7 @@ const Decision = ({ call: { id = "", name }, decide }: { call: ShownCall; decide
   );
 };
 
-const NEEDS = { user: "Waits for approval.", staff: "Waits for approval by staff.", output: "Waits for the page that has this tool." };
+const NEEDS = { user: "Waits for approval", staff: "Waits for approval by staff", output: "Waits for the page that has this tool" };
 
 /** A call that waits for an answer. */
 const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undefined }) => {
@@ -81,12 +81,12 @@ const WaitingCall = ({ call, decide }: { call: ShownCall; decide: Decide | undef
         <Head name={name} status={status} />
       </div>
       <Arguments value={call.arguments} />
-      <p className="small muted">
-        {NEEDS[needs === "output" ? needs : approver]}{" "}
+      <p className="small muted facts-line">
+        <span>{NEEDS[needs === "output" ? needs : approver]}</span>
         {expiresAt !== undefined && (
-          <>
-            It expires <Time at={expiresAt} />.{" "}
-          </>
+          <span>
+            expires <Time at={expiresAt} />
+          </span>
         )}
         {approver === "staff" && mayDecide && !isDecidedHere && <Link href="/approvals">Decide in Approvals</Link>}
       </p>

@@ -9,11 +9,14 @@ interface Page<Item> {
   hasMore: boolean;
 }
 
-interface PagedListProps<Item> {
+export interface PagedQuery<Item> {
   /** Names the list, with its filters. */
   queryKey: readonly unknown[];
-  label: string;
   load: (page: { cursor?: string; limit: number }) => Promise<Page<Item>>;
+}
+
+interface PagedListProps<Item> extends PagedQuery<Item> {
+  label: string;
   row: (item: Item) => ReactNode;
   keyOf: (item: Item) => string;
   empty: ReactNode;
@@ -23,14 +26,19 @@ interface PagedListProps<Item> {
 
 const PAGE = 20;
 
-/** A list of the service, page by page. */
-export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty, arrange }: PagedListProps<Item>) => {
-  const query = useInfiniteQuery({
+/** Reads a list page by page; once for all who use the same key. */
+export const usePages = <Item,>({ queryKey, load }: PagedQuery<Item>, enabled = true) =>
+  useInfiniteQuery({
     queryKey,
+    enabled,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) => load({ limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
+
+/** A list of the service, page by page. */
+export const PagedList = <Item,>({ label, row, keyOf, empty, arrange, ...list }: PagedListProps<Item>) => {
+  const query = usePages(list);
   if (query.data === undefined) return <QueryState query={query} />;
   const listed = query.data.pages.flatMap((page) => page.data);
   const items = arrange?.(listed) ?? listed;
