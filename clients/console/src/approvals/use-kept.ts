@@ -1,4 +1,5 @@
-import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useLayoutEffect, useState } from "react";
+import { useDebounced } from "../ui/use-debounced.js";
 import type { Turn } from "./waiting.js";
 
 /** A turn whose calls wait, or have waited since the list was opened. */
@@ -23,19 +24,9 @@ export const useKept = (): ((turns: readonly ListedTurn[]) => ListedTurn[]) => {
 /** The time in milliseconds after which a person has seen that an element has moved. */
 const NOTICED = 700;
 
-/** Returns whether an element has just moved in the page, so that a click on it may have been meant for another one. */
+/** Returns whether an element has just appeared or moved in the page, so that a click on it may have been meant for another one. */
 export const useHasMoved = (element: RefObject<HTMLElement | null>): boolean => {
-  const [movedAt, setMovedAt] = useState<number>();
-  const before = useRef<number>(undefined);
-  useLayoutEffect(() => {
-    const top = element.current?.offsetTop;
-    if (before.current !== undefined && top !== before.current) setMovedAt(performance.now());
-    before.current = top;
-  });
-  useLayoutEffect(() => {
-    if (movedAt === undefined) return;
-    const timer = setTimeout(() => setMovedAt(undefined), NOTICED);
-    return () => clearTimeout(timer);
-  }, [movedAt]);
-  return movedAt !== undefined;
+  const [top, setTop] = useState<number>();
+  useLayoutEffect(() => setTop(element.current?.offsetTop));
+  return useDebounced(top, NOTICED) !== top;
 };
