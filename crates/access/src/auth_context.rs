@@ -64,6 +64,7 @@ impl AuthContext {
                 tenant: key.tenant,
                 scopes: key.scopes,
                 user_id: None,
+                agents: key.agents,
                 names_user: false,
             },
             credential: Some(key.id.clone()),

@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Credential, CredentialKind, CredentialSource, FaultCode, InputFault, Principal, Scope, Scopes,
-    allowed_origin, credential_draft::check_origins, fault::push_index,
+    AgentReach, Credential, CredentialKind, CredentialSource, FaultCode, InputFault, Principal,
+    Scope, Scopes, allowed_origin,
+    credential_draft::{check_agents, check_origins, check_reach},
+    fault::push_index,
 };
 use ports::{Clock, CredentialRepository, RepositoryError, TokenRepository};
 
@@ -51,6 +53,8 @@ pub struct UserTokenRequest {
     pub expires_in: u32,
     /// The only browser origins that may use the token; empty for those of the caller.
     pub allowed_origins: Vec<String>,
+    /// The agents that the token can reach, among those of the caller.
+    pub agents: AgentReach,
 }
 
 /// Issues tokens to users and withdraws them.
@@ -88,7 +92,9 @@ impl UserTokens {
         let default = Scopes::default_of_user_tokens().intersection(held);
         let scopes = request.scopes.clone().unwrap_or(default);
         let issuer = self.issuer(caller).await?;
-        let faults = self.check(&request, &scopes, &issuer);
+        let mut faults = self.check(&request, &scopes, &issuer);
+        faults.extend(check_agents(&request.agents, &scopes));
+        faults.extend(check_reach(&caller.principal.agents, &request.agents));
         if !faults.is_empty() {
             return Err(UserTokenError::Invalid(faults));
         }
@@ -99,10 +105,12 @@ impl UserTokens {
         let UserTokenRequest {
             user_id,
             allowed_origins,
+            agents,
             ..
         } = request;
         let tokens = self.authenticator.own_tokens();
-        let token = tokens.issue_to_user(&issuer, &user_id, allowed_origins, scopes, lifetime);
+        let token =
+            tokens.issue_to_user(&issuer, &user_id, allowed_origins, agents, scopes, lifetime);
         token.await?.ok_or(UserTokenError::CredentialEnded)
     }
 

@@ -115,7 +115,7 @@ impl AgentService {
         caller: &Principal,
         id: AgentId,
     ) -> Result<AsOf<Arc<Agent>>, AgentError> {
-        let found = self.ports.agents.find(&caller.tenant, id).await?;
+        let found = find_reachable(&*self.ports.agents, caller, id).await?;
         let agent = found.value.ok_or(AgentError::NotFound)?;
         Ok(AsOf {
             value: agent,
@@ -130,6 +130,9 @@ impl AgentService {
         id: AgentId,
         condition: &VersionCondition,
     ) -> Result<(), AgentError> {
+        if !caller.agents.contains(id) {
+            return Err(AgentError::NotFound);
+        }
         for _ in 0..CHANGE_ATTEMPTS {
             let expected = self.accepted_version(caller, id, condition).await?;
             let stamp = Stamp {
@@ -162,7 +165,7 @@ impl AgentService {
         if *condition == VersionCondition::Any {
             return Ok(None);
         }
-        let found = self.stored_agents.find(&caller.tenant, id).await?;
+        let found = find_reachable(&*self.stored_agents, caller, id).await?;
         let version = found.value.ok_or(AgentError::NotFound)?.version;
         if condition.accepts(version) {
             Ok(Some(version))
@@ -207,4 +210,13 @@ impl AgentService {
                 PrepareError::Overloaded => AgentError::Overloaded,
             })
     }
+}
+/// Reads an agent, unless the caller cannot reach it.
+pub(crate) async fn find_reachable(
+    agents: &dyn AgentRepository,
+    caller: &Principal,
+    id: AgentId,
+) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
+    let found = agents.find(&caller.tenant, id).await?;
+    Ok(found.map(|agent| agent.filter(|_| caller.agents.contains(id))))
 }

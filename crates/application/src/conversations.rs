@@ -47,7 +47,7 @@ impl ConversationService {
         let found = self.ports.conversations.find(&caller.tenant, id).await?;
         let conversation = found
             .value
-            .filter(|found| caller.may_reach(found.item.user_id.as_deref()))
+            .filter(|found| caller.may_reach(found.item.user_id.as_deref(), found.item.agent_id))
             .ok_or(ConversationError::NotFound)?;
         Ok(AsOf {
             value: conversation,
@@ -69,7 +69,7 @@ impl ConversationService {
             .await?;
         found
             .value
-            .filter(|context| caller.may_reach(context.user_id.as_deref()))
+            .filter(|context| caller.may_reach(context.user_id.as_deref(), context.agent_id))
             .ok_or(ConversationError::NotFound)
     }
 
@@ -86,6 +86,9 @@ impl ConversationService {
             user_id: own_user_id(caller, user_id)?,
             key,
         };
+        if !caller.agents.contains(agent_id) {
+            return Ok(None);
+        }
         let conversations = &self.ports.conversations;
         Ok(conversations.find_by_name(&caller.tenant, &name).await?)
     }
@@ -97,7 +100,7 @@ impl ConversationService {
         id: ConversationId,
         condition: &VersionCondition,
     ) -> Result<(), ConversationError> {
-        if caller.confined_to().is_some() {
+        if caller.is_confined() {
             self.find_accessible(caller, id).await?;
         }
         for _ in 0..CHANGE_ATTEMPTS {

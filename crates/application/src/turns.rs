@@ -187,7 +187,7 @@ impl TurnService {
             .conversations
             .find_context(&caller.tenant, conversation);
         let context = context.await?.value;
-        if !context.is_some_and(|it| caller.may_reach(it.user_id.as_deref())) {
+        if !context.is_some_and(|it| caller.may_reach(it.user_id.as_deref(), it.agent_id)) {
             return Err(TurnError::ConversationNotFound);
         }
         let query = TurnQuery {
@@ -221,11 +221,12 @@ impl TurnService {
             Some(_) => return Err(TurnError::ConversationNotFound),
             None => asked,
         };
+        let agents = caller.agents.intersection(&query.agents);
         let binding = (
             caller.tenant.as_str(),
             "waiting",
             query.waiting_for.name(),
-            query.agent,
+            &agents,
             user_id.clone(),
             (query.from, query.to),
         );
@@ -234,6 +235,7 @@ impl TurnService {
             .transpose()
             .map_err(|_invalid| TurnError::InvalidCursor)?;
         let query = WaitingQuery {
+            agents,
             user_id,
             before,
             ..query
@@ -248,7 +250,8 @@ impl TurnService {
 
     async fn find(&self, caller: &Principal, id: TurnId) -> Result<AsOf<FoundTurn>, TurnError> {
         let AsOf { value, position } = self.context.ports.turns.find(&caller.tenant, id).await?;
-        let found = value.filter(|found| caller.may_reach(found.user_id.as_deref()));
+        let found =
+            value.filter(|found| caller.may_reach(found.user_id.as_deref(), found.turn.agent_id));
         Ok(AsOf {
             value: found.ok_or(TurnError::NotFound)?,
             position,

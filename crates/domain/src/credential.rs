@@ -6,7 +6,9 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{PrincipalId, Scopes, SecretDigest, TenantId, Timestamp, UnknownMembers, base62};
+use crate::{
+    AgentReach, PrincipalId, Scopes, SecretDigest, TenantId, Timestamp, UnknownMembers, base62,
+};
 
 pub(crate) const PREFIX_LENGTH: usize = 4;
 pub(crate) const ID_DIGITS: usize = 12;
@@ -198,6 +200,8 @@ pub struct Credential {
     pub name: String,
     /// The permissions.
     pub scopes: Scopes,
+    /// The agents that it can reach.
+    pub agents: AgentReach,
     /// The proof by which it is verified.
     pub proof: Proof,
     /// The time of creation.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Credential, CredentialId, CredentialKind, FaultCode, InputFault, LimitOverrides, Scopes,
-    TenantId, Timestamp, allowed_origin,
+    AgentReach, Credential, CredentialId, CredentialKind, FaultCode, InputFault, LimitOverrides,
+    Scopes, TenantId, Timestamp, allowed_origin,
     credential::{Proof, PublicKeys},
     fault::push_index,
     public_key_set, web_address,
@@ -13,6 +13,9 @@ use crate::{
 
 /// The maximum number of origins of a key.
 pub const MAX_ALLOWED_ORIGINS: usize = 32;
+
+/// The maximum number of agents that a credential names.
+pub const MAX_AGENTS: usize = 50;
 
 /// The content of a new key or client, as the caller sets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,6 +25,9 @@ pub struct CredentialDraft {
     pub name: String,
     /// The permissions.
     pub scopes: Scopes,
+    /// The agents that it can reach.
+    #[serde(rename = "agentIds", skip_serializing_if = "AgentReach::is_all")]
+    pub agents: AgentReach,
     /// The time from which it is rejected; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
     /// The only browser origins that may use it; empty for any. Always empty for clients, whose
@@ -41,6 +47,7 @@ impl CredentialDraft {
         Self {
             name: name.into(),
             scopes,
+            agents: AgentReach::ALL,
             expires_at: None,
             allowed_origins: Vec::new(),
             limits: LimitOverrides::default(),
@@ -66,6 +73,7 @@ impl CredentialDraft {
             let detail = "must be in the future";
             faults.push(InputFault::new("/expiresAt", FaultCode::TooSmall, detail));
         }
+        faults.extend(check_agents(&self.agents, &self.scopes));
         faults.extend(self.check_members(kind));
         faults.extend(check_origins(&self.allowed_origins, MAX_ALLOWED_ORIGINS));
         if self.jwks.is_some() && self.jwks_uri.is_some() {
@@ -128,6 +136,7 @@ impl CredentialDraft {
             tenant,
             name: self.name,
             scopes: self.scopes,
+            agents: self.agents,
             proof,
             created_at: now,
             expires_at: self.expires_at,
@@ -160,6 +169,38 @@ fn check_name(name: &str, most: u32) -> Vec<InputFault> {
         return fault(FaultCode::BadCharacter, detail.to_owned());
     }
     Vec::new()
+}
+
+/// Returns the faults of the agents at `/agentIds` of a body that grants these scopes.
+pub fn check_agents(agents: &AgentReach, scopes: &Scopes) -> Vec<InputFault> {
+    let fault = |code, detail: String| InputFault::new("/agentIds", code, detail);
+    let mut faults = Vec::new();
+    match agents.ids().map(<[_]>::len) {
+        Some(0) => faults.push(fault(FaultCode::TooShort, "at least 1 item".to_owned())),
+        Some(count) if count > MAX_AGENTS => {
+            let detail = format!("at most {MAX_AGENTS} items");
+            faults.push(fault(FaultCode::TooMany, detail));
+        }
+        _ => {}
+    }
+    let too_wide = agents.too_wide(scopes);
+    if too_wide != Scopes::NONE {
+        let detail = format!("cannot be combined with {}", too_wide.joined(", "));
+        faults.push(fault(FaultCode::NotCombinable, detail));
+    }
+    faults
+}
+
+/// Returns a fault for each of the agents at `/agentIds` of a body that is out of the caller's reach.
+pub fn check_reach(of_caller: &AgentReach, agents: &AgentReach) -> Vec<InputFault> {
+    let ids = agents.ids().unwrap_or_default().iter().enumerate();
+    let out_of_reach = ids.filter(|(_, id)| !of_caller.contains(**id));
+    let fault = |(index, _)| {
+        let mut pointer = "/agentIds".to_owned();
+        push_index(&mut pointer, index);
+        InputFault::new(pointer, FaultCode::UnknownValue, "no agent of the caller")
+    };
+    out_of_reach.map(fault).collect()
 }
 
 /// Returns all faults of a list of at most `most` origins at `/allowedOrigins` of a body.

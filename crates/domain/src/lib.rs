@@ -10,6 +10,7 @@
 pub mod action;
 pub mod admission;
 pub mod agent;
+mod agent_reach;
 pub mod allowed_origin;
 pub mod base62;
 pub mod caller_claims;
@@ -69,6 +70,7 @@ pub mod web_address;
 
 pub use action::{Action, ActionNeeded, Approver};
 pub use agent::{Agent, AgentDraft};
+pub use agent_reach::{AgentReach, ConfinedScopes};
 pub use caller_claims::CallerClaims;
 pub use chat::ChatReply;
 pub use client_tool::ClientTool;

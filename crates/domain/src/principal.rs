@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Audience, Scope, Scopes, TenantId, Timestamp};
+use crate::{AgentId, AgentReach, Audience, ConfinedScopes, Scope, Scopes, TenantId, Timestamp};
 
 /// The beginning of the ids of users to whom this service issued tokens.
 pub const USER_PREFIX: &str = "user:";
@@ -49,7 +49,7 @@ impl utoipa::ToSchema for PrincipalId {}
 
 /// The identity behind a request, as far as use cases need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "StoredPrincipal", into = "StoredPrincipal")]
 pub struct Principal {
     /// The tenant whose data the principal can reach.
     pub tenant: TenantId,
@@ -60,10 +60,53 @@ pub struct Principal {
     /// The user id, for users with a token of an identity provider or a user token. Without
     /// `conversations:all`, they reach only conversations with this user id.
     pub user_id: Option<String>,
+    /// The agents that exist for the principal, with their conversations.
+    pub agents: AgentReach,
     /// True if it is a key or a client that names a user for this request: the response then shows
     /// what that user sees.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names_user: bool,
+}
+
+/// A principal as it is stored and sent.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredPrincipal {
+    tenant: TenantId,
+    id: PrincipalId,
+    scopes: Scopes,
+    user_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    confined: Option<ConfinedScopes>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    names_user: bool,
+}
+
+impl From<Principal> for StoredPrincipal {
+    fn from(principal: Principal) -> Self {
+        let (scopes, confined) = ConfinedScopes::split(&principal.scopes, &principal.agents);
+        Self {
+            tenant: principal.tenant,
+            id: principal.id,
+            scopes,
+            user_id: principal.user_id,
+            confined,
+            names_user: principal.names_user,
+        }
+    }
+}
+
+impl From<StoredPrincipal> for Principal {
+    fn from(stored: StoredPrincipal) -> Self {
+        let (scopes, agents) = ConfinedScopes::join(stored.scopes, stored.confined);
+        Self {
+            tenant: stored.tenant,
+            id: stored.id,
+            scopes,
+            user_id: stored.user_id,
+            agents,
+            names_user: stored.names_user,
+        }
+    }
 }
 
 impl Principal {
@@ -93,9 +136,15 @@ impl Principal {
         self.user_id.as_deref()
     }
 
-    /// Returns `true` if this principal can reach conversations of `user_id`.
-    pub fn may_reach(&self, user_id: Option<&str>) -> bool {
-        self.confined_to().is_none_or(|own| user_id == Some(own))
+    /// Returns `true` if this principal can reach conversations of `user_id` with an agent.
+    pub fn may_reach(&self, user_id: Option<&str>, agent_id: AgentId) -> bool {
+        let is_own = self.confined_to().is_none_or(|own| user_id == Some(own));
+        is_own && self.agents.contains(agent_id)
+    }
+
+    /// Returns `true` if this principal cannot reach all conversations of its tenant.
+    pub fn is_confined(&self) -> bool {
+        self.confined_to().is_some() || !self.agents.is_all()
     }
 
     /// Returns `true` if this principal can read whole conversations that it can reach: by its

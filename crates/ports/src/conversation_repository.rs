@@ -13,8 +13,8 @@ use crate::RepositoryError;
 /// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConversationFilter {
-    /// Only conversations with this agent.
-    pub agent_id: Option<AgentId>,
+    /// Only conversations with these agents.
+    pub agents: AgentReach,
     /// Only conversations of this user.
     pub user_id: Option<String>,
 }

@@ -4,7 +4,8 @@ mod page;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, Audience, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId,
+    AgentId, AgentReach, Audience, ConversationId, Event, EventType, PrincipalId, Seq, TenantId,
+    TurnId,
 };
 
 pub use self::page::{
@@ -25,6 +26,8 @@ pub struct EventVisibility {
     pub principal: PrincipalId,
     /// If set, events of conversations and turns are visible only in this user's conversations.
     pub user_id: Option<String>,
+    /// Only events of these agents and of their conversations are visible.
+    pub reach: AgentReach,
     /// The audience for which tool calls are shown. It does not decide which events are visible.
     pub audience: Audience,
 }
@@ -36,17 +39,28 @@ impl EventVisibility {
         if event.conversation_id.is_none() {
             // An event with neither is of a newer version, and can be about anything in the tenant.
             let shows_all = self.conversations && self.user_id.is_none();
-            return self.agents && (event.agent_id.is_some() || shows_all);
+            let is_reached = self.reaches(event.agent_id);
+            return self.agents && is_reached && (event.agent_id.is_some() || shows_all);
         }
-        self.shows_within(event.user_id.as_deref(), logged.started_by.as_ref())
+        let user = event.user_id.as_deref();
+        self.shows_within(event.agent_id, user, logged.started_by.as_ref())
     }
 
-    /// Returns `true` if a change in a conversation of `user_id` is visible. `started_by` is the
-    /// principal that started the turn, if the change belongs to one.
-    pub fn shows_within(&self, user_id: Option<&str>, started_by: Option<&PrincipalId>) -> bool {
+    fn reaches(&self, agent: Option<AgentId>) -> bool {
+        self.reach.is_all() || agent.is_some_and(|id| self.reach.contains(id))
+    }
+
+    /// Returns `true` if a change in a conversation of `user_id` with this agent is visible. `started_by` is
+    /// the principal that started the turn, if the change belongs to one.
+    pub fn shows_within(
+        &self,
+        agent: Option<AgentId>,
+        user_id: Option<&str>,
+        started_by: Option<&PrincipalId>,
+    ) -> bool {
         let may_read = self.conversations || started_by == Some(&self.principal);
         let is_own = self.user_id.is_none() || self.user_id.as_deref() == user_id;
-        may_read && is_own
+        may_read && is_own && self.reaches(agent)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The privilege check: no caller can create, rotate or revoke a credential with more access than
 //! its own.
 
-use domain::{Principal, PrincipalId, Scope, Scopes, TenantId};
+use domain::{AgentReach, Principal, PrincipalId, Scope, Scopes, TenantId};
 
 use super::CredentialError;
 
@@ -21,6 +21,7 @@ pub fn operator(tenant: TenantId) -> Principal {
         id: PrincipalId::system(),
         scopes: Scopes::all(),
         user_id: None,
+        agents: AgentReach::ALL,
         names_user: false,
     }
 }

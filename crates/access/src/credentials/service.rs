@@ -84,6 +84,10 @@ impl CredentialService {
         key: Option<IdempotencyKey>,
     ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
+        let draft = CredentialDraft {
+            agents: draft.agents.or(&caller.agents),
+            ..draft
+        };
         let entry = idempotency::new_entry(caller, create_operation(kind), key, &draft, now);
         let keys = draft.public_keys();
         let outcome = self.insert(caller, kind, draft, entry.as_ref(), now).await;
@@ -100,6 +104,7 @@ impl CredentialService {
         now: Timestamp,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let mut faults = draft.check(kind, self.name_characters, now);
+        faults.extend(check_reach(&caller.agents, &draft.agents));
         self.check_key_address(&draft, &mut faults);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
@@ -175,7 +180,9 @@ impl CredentialService {
             .await?;
         let last = page.items.last().filter(|_| page.has_more);
         let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
-        Ok((page.into_items(), next))
+        let mut page = page.into_items();
+        page.items.retain(|it| caller.agents.includes(&it.agents));
+        Ok((page, next))
     }
 
     /// Returns a key or client.
@@ -188,6 +195,7 @@ impl CredentialService {
         let found = self.credentials.find(kind, id).await?;
         found
             .filter(|credential| credential.tenant == caller.tenant)
+            .filter(|credential| caller.agents.includes(&credential.agents))
             .ok_or(CredentialError::NotFound(kind))
     }
 

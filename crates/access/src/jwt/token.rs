@@ -10,6 +10,9 @@ use super::{Claims, SignatureAlgorithm, VerifyingKey};
 pub const ACCESS_TOKEN: &str = "at+jwt";
 /// The `typ` of tokens for tool servers, which no service accepts as access tokens.
 pub const TOOL_TOKEN: &str = "tool+jwt";
+/// The critical extension of tokens that reach only the agents in the claim of the same name. Earlier
+/// versions know no critical extension, and reject them.
+pub(crate) const AGENT_IDS: &str = "agent_ids";
 /// The maximum length of a token, in bytes.
 pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
@@ -27,7 +30,7 @@ pub struct UnverifiedToken<'text> {
 
 impl<'text> UnverifiedToken<'text> {
     /// Parses a token. Returns `None` if it is too long, is not a signed token, has an algorithm
-    /// that is never accepted, or has critical extensions (`crit`). Keys and addresses of keys in
+    /// that is never accepted, or has critical extensions (`crit`) other than [`AGENT_IDS`]. Keys and addresses of keys in
     /// its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
     pub fn parse(text: &'text str) -> Option<Self> {
         if text.len() > MAX_TOKEN_BYTES {
@@ -36,7 +39,10 @@ impl<'text> UnverifiedToken<'text> {
         let (signed, signature) = text.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let header = parse_part(header)?;
-        if header.contains_key("crit") {
+        if header
+            .get("crit")
+            .is_some_and(|names| *names != serde_json::json!([AGENT_IDS]))
+        {
             return None;
         }
         Some(Self {

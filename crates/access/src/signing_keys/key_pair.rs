@@ -49,17 +49,23 @@ impl KeyPair {
         })
     }
 
-    /// Returns a signed token with this media type and these claims.
+    /// Returns a signed token with this media type and these claims. Whoever does not understand the
+    /// `critical` extension, if there is one, must reject the token.
     pub(super) fn sign(
         &self,
         media_type: &str,
         claims: &impl Serialize,
+        critical: Option<&str>,
     ) -> Result<String, SigningKeyError> {
-        let header = Header {
+        let mut header = Header {
             typ: Some(media_type.to_owned()),
             kid: Some(self.kid.clone()),
+            crit: critical.map(|name| vec![name.to_owned()]),
             ..Header::new(Algorithm::ES256)
         };
+        if let Some(name) = critical {
+            header.extras.insert(name, true);
+        }
         jsonwebtoken::encode(&header, claims, &self.private)
             .map_err(|_unspecified| SigningKeyError::Cryptography)
     }

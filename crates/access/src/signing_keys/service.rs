@@ -151,17 +151,18 @@ impl SigningKeys {
         self.ring().published(self.clock.now())
     }
 
-    /// Returns a token with this media type and these claims. The signing key is one whose
+    /// Returns a token with this media type, these claims and this critical extension. The signing key is one whose
     /// signatures are accepted for at least `life`.
     pub(crate) fn sign(
         &self,
         media_type: &str,
         claims: &impl Serialize,
+        critical: Option<&str>,
         life: Duration,
     ) -> Result<String, SigningKeyError> {
         let ring = self.ring();
         let signer = ring.signer(self.clock.now(), life)?;
-        signer.sign(media_type, claims)
+        signer.sign(media_type, claims, critical)
     }
 
     /// Returns the key with this id, if its signatures are accepted. For an unknown id the store is

@@ -55,7 +55,11 @@ impl ExternalIssuer {
             principal: Principal {
                 tenant,
                 id: PrincipalId::new(user.as_str()),
-                scopes: granted_scopes(&claims, &self.issuer),
+                scopes: {
+                    let granted = granted_scopes(&claims, &self.issuer);
+                    granted.without(&self.issuer.agents.too_wide(&granted))
+                },
+                agents: self.issuer.agents.clone(),
                 user_id: Some(user),
                 names_user: false,
             },

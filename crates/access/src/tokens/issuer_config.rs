@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use domain::{Scopes, TenantId};
+use domain::{AgentReach, Scopes, TenantId};
 
 use super::{ClaimPath, KeyLocation};
 use crate::jwt::SignatureAlgorithm;
@@ -85,4 +85,6 @@ pub struct IssuerConfig {
     pub scope_claims: Vec<ClaimPath>,
     /// The scopes of each role.
     pub role_scopes: BTreeMap<String, Scopes>,
+    /// The agents that its users can reach.
+    pub agents: AgentReach,
 }

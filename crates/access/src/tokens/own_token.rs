@@ -3,7 +3,7 @@
 use std::fmt;
 
 use domain::{
-    Credential, CredentialId, CredentialKind, PrincipalId, Scope, Scopes, Timestamp,
+    AgentReach, Credential, CredentialId, CredentialKind, PrincipalId, Scope, Scopes, Timestamp,
     principal::USER_PREFIX,
 };
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub(super) struct UserClaims {
     /// The only browser origins that may use the token, if they are not those of its issuer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) allowed_origins: Vec<String>,
+    /// The agents that the token can reach.
+    #[serde(default, skip_serializing_if = "AgentReach::is_all")]
+    pub(super) agent_ids: AgentReach,
 }
 
 /// A newly issued token. `Debug` hides it.
@@ -88,6 +91,8 @@ pub struct TokenUser {
     pub generation: i64,
     /// The only browser origins that may use the token; empty if all may.
     pub allowed_origins: Vec<String>,
+    /// The agents that it can reach: those of the token that its issuer still reaches.
+    pub agents: AgentReach,
 }
 
 impl OwnToken {

@@ -90,6 +90,10 @@ impl OwnTokens {
             tenant: token.credential.tenant.clone(),
             scopes: token.scopes,
             user_id: token.user.as_ref().map(|user| user.id.clone()),
+            agents: match &token.user {
+                Some(user) => user.agents.clone(),
+                None => token.credential.agents.clone(),
+            },
             names_user: false,
         };
         let ends_at = Some(token.ends_at);
@@ -188,6 +192,7 @@ impl OwnTokens {
             } else {
                 claims.allowed_origins
             },
+            agents: issuer.agents.intersection(&claims.agent_ids),
         })
     }
 

@@ -7,7 +7,8 @@ use access::{
     tokens::{ClaimPath, IssuerConfig, KeyLocation, TenantSource, TokenType},
 };
 use domain::{
-    Scope, Scopes, TenantId,
+    AgentReach, Scope, Scopes, TenantId,
+    credential_draft::MAX_AGENTS,
     web_address::{is_http_address_at, is_https_or_loopback_address},
 };
 
@@ -23,6 +24,7 @@ const TENANT: &str = "AUTH__ISSUERS__<ID>__TENANT";
 const TENANT_CLAIM: &str = "AUTH__ISSUERS__<ID>__TENANT_CLAIM";
 const SCOPE_CLAIMS: &str = "AUTH__ISSUERS__<ID>__SCOPE_CLAIMS";
 const ROLE_SCOPES: &str = "AUTH__ISSUERS__<ID>__ROLE_SCOPES";
+const AGENT_IDS: &str = "AUTH__ISSUERS__<ID>__AGENT_IDS";
 
 /// All keys, in the order in which they are documented.
 const KEYS: &[&str] = &[
@@ -36,6 +38,7 @@ const KEYS: &[&str] = &[
     TENANT_CLAIM,
     SCOPE_CLAIMS,
     ROLE_SCOPES,
+    AGENT_IDS,
 ];
 
 /// The default of `SCOPE_CLAIMS`.
@@ -82,6 +85,8 @@ fn issuer(
     let paths = "comma-separated paths to claims, such as scope,realm_access.roles";
     let scope_claims = named.read_optional(SCOPE_CLAIMS, paths, claim_paths);
     let role_scopes = named.read_optional(ROLE_SCOPES, &role_scopes_form(), role_scopes);
+    let expected = "comma-separated ids of agents, at most 50";
+    let agents = named.read_optional(AGENT_IDS, expected, agents);
     let name = name?;
     Some(IssuerConfig {
         id: named.name().parse().ok()?,
@@ -94,6 +99,7 @@ fn issuer(
         tenant: tenant?,
         scope_claims: scope_claims.or_else(|| claim_paths(DEFAULT_SCOPE_CLAIMS))?,
         role_scopes: role_scopes.unwrap_or_default(),
+        agents: agents.unwrap_or_default(),
     })
 }
 
@@ -134,6 +140,11 @@ fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantSource> {
 /// Parses comma-separated items, ignoring blanks around them; `None` if an item is invalid.
 fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     text.split(',').map(|text| item(text.trim())).collect()
+}
+
+fn agents(text: &str) -> Option<AgentReach> {
+    let ids = list(text, |id| id.parse().ok())?;
+    (ids.len() <= MAX_AGENTS).then(|| AgentReach::only(ids))
 }
 
 fn audience(text: &str) -> Option<String> {

@@ -60,7 +60,8 @@ impl AgentService {
                 name_key: name_key.clone(),
             });
             let items = page.into_items().items.into_iter();
-            found.extend(items.filter(|agent| agent.name == name));
+            let is_named = |agent: &Agent| agent.name == name && caller.agents.contains(agent.id);
+            found.extend(items.filter(is_named));
             if found.len() >= limit || query.after.is_none() {
                 found.truncate(limit);
                 return Ok(found);
@@ -86,11 +87,16 @@ impl AgentService {
                 id: AgentId::new(at.id),
                 name_key: at.name,
             });
-        let filter = match listing {
-            AgentListing::All => AgentFilter::All,
-            AgentListing::Name(prefix) => AgentFilter::NamePrefix(text::search_key(prefix)),
-            AgentListing::Capability(name) => AgentFilter::Capability(name.clone()),
-            AgentListing::Ids(ids) => AgentFilter::Ids(ids.iter().copied().collect()),
+        let reach = &caller.agents;
+        let filter = match (listing, reach.ids()) {
+            (AgentListing::All, None) => AgentFilter::All,
+            (AgentListing::All, Some(ids)) => AgentFilter::Ids(ids.to_vec()),
+            (AgentListing::Name(prefix), _) => AgentFilter::NamePrefix(text::search_key(prefix)),
+            (AgentListing::Capability(name), _) => AgentFilter::Capability(name.clone()),
+            (AgentListing::Ids(ids), _) => {
+                let ids = ids.iter().copied().filter(|id| reach.contains(*id));
+                AgentFilter::Ids(ids.collect())
+            }
         };
         let query = AgentQuery {
             filter,
@@ -117,7 +123,9 @@ impl AgentService {
                     },
                 )
             });
-            (page.into_items(), next)
+            let mut page = page.into_items();
+            page.items.retain(|agent| reach.contains(agent.id));
+            (page, next)
         }))
     }
 }

@@ -85,7 +85,7 @@ impl AgentService {
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
-            let found = self.stored_agents.find(&caller.tenant, id).await?;
+            let found = find_reachable(&*self.stored_agents, caller, id).await?;
             let current = found.value.ok_or(AgentError::NotFound)?;
             if !condition.accepts(current.version) {
                 return Err(AgentError::VersionMismatch);

@@ -41,7 +41,7 @@ impl ChatContext {
         let conversations = &self.ports.conversations;
         let found = conversations.find_context(&caller.tenant, conversation);
         let found = found.await?.value;
-        if found.is_some_and(|found| caller.may_reach(found.user_id.as_deref())) {
+        if found.is_some_and(|found| caller.may_reach(found.user_id.as_deref(), found.agent_id)) {
             return Ok(());
         }
         Err(ChatError::ConversationNotFound)
@@ -70,7 +70,8 @@ impl ChatContext {
             let live = self.live.get_or_register_found(tenant, found);
             (live, Some(turn))
         };
-        if !caller.may_reach(live.subject().user_id.as_deref()) {
+        let subject = live.subject();
+        if !caller.may_reach(subject.user_id.as_deref(), subject.agent_id) {
             return Ok(None);
         }
         let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));

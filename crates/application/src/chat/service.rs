@@ -142,6 +142,13 @@ impl ChatPipeline {
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
+        // Before a key is looked up: a chat with an agent out of reach is no repetition of an accepted one.
+        if command
+            .agent_id
+            .is_some_and(|id| !caller.agents.contains(id))
+        {
+            return Err(ChatError::AgentNotFound);
+        }
         let mut attempt = Arc::new(self.new_attempt(caller, credential, command, key));
         let mut state = AttemptState::Resolving(None);
         let mut passes = 0;

@@ -52,7 +52,7 @@ pub(super) async fn resolve_target(
     let found = ports.conversations.find_context(&caller.tenant, id).await?;
     let conversation = found
         .value
-        .filter(|found| caller.may_reach(found.user_id.as_deref()))
+        .filter(|found| caller.may_reach(found.user_id.as_deref(), found.agent_id))
         .ok_or(ChatError::ConversationNotFound)?;
     check_named(&attempt.command, &conversation).map_err(ChatError::Invalid)?;
     let agent = find_agent(ports, caller, conversation.agent_id).await;
@@ -266,7 +266,7 @@ pub(super) async fn find_agent(
     caller: &Principal,
     id: AgentId,
 ) -> Result<Arc<Agent>, ChatError> {
-    let found = ports.agents.find(&caller.tenant, id).await?;
+    let found = find_reachable(&*ports.agents, caller, id).await?;
     found.value.ok_or(ChatError::AgentNotFound)
 }
 

@@ -74,6 +74,9 @@ impl ConversationService {
         new: NewConversation,
         key: Option<IdempotencyKey>,
     ) -> Result<CreatedConversation, ConversationError> {
+        if new.agent_id.is_some_and(|id| !caller.agents.contains(id)) {
+            return Err(ConversationError::AgentNotFound);
+        }
         let stamp = Stamp {
             time: self.ports.clock.now(),
             actor: caller.id.clone(),
@@ -87,6 +90,9 @@ impl ConversationService {
                 Idempotent::Applied(created) => created,
                 Idempotent::Replayed(record) => {
                     let FirstResult { item, sort_seq } = stored_result(record)?;
+                    if !caller.agents.contains(item.agent_id) {
+                        return Err(ConversationError::NotFound);
+                    }
                     CreatedConversation::Replayed(Listed { item, sort_seq })
                 }
             },
@@ -207,13 +213,8 @@ impl ConversationService {
         now: Timestamp,
     ) -> Result<Origin, ConversationError> {
         let agent_id = new.agent_id.ok_or(ConversationError::AgentNotFound)?;
-        let agent = self
-            .ports
-            .agents
-            .find(&caller.tenant, agent_id)
-            .await?
-            .value;
-        let greeting = agent.and_then(|agent| {
+        let found = self.ports.agents.find(&caller.tenant, agent_id).await?;
+        let greeting = found.value.and_then(|agent| {
             let content = agent.config.greeting.clone()?;
             Some(self.greeting(id, content, agent.version, now))
         });

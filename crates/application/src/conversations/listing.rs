@@ -54,7 +54,7 @@ impl ConversationService {
                 id: ConversationId::new(position.id),
             });
         let filter = ConversationFilter {
-            agent_id: listing.agent_id,
+            agents: caller.agents.narrowed_to(listing.agent_id),
             user_id: listing.user_id.clone(),
         };
         let query = ConversationQuery {
@@ -140,7 +140,7 @@ impl ConversationService {
             .map(|cursor| cursor::decode::<i64>(&binding, cursor))
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?;
-        if caller.confined_to().is_some() {
+        if caller.is_confined() {
             self.find_accessible(caller, id).await?;
         }
         let query = MessageQuery {

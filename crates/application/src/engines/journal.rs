@@ -74,7 +74,7 @@ impl<'a> Journal<'a> {
         let subject = self.live.subject();
         let query = WaitingQuery {
             waiting_for: WaitingFor::Staff,
-            agent: None,
+            agents: AgentReach::ALL,
             user_id: None,
             conversation: Some(subject.conversation_id),
             from: None,

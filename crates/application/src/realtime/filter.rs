@@ -60,6 +60,7 @@ pub fn visibility(principal: &Principal) -> EventVisibility {
         conversations: principal.scopes.contains(Scope::ConversationsRead),
         principal: principal.id.clone(),
         user_id: principal.confined_to().map(ToOwned::to_owned),
+        reach: principal.agents.clone(),
         audience: principal.audience(),
     }
 }

@@ -35,7 +35,8 @@ impl TypingUpdate {
     /// Returns whether the update is sent to a reader on this connection. The connection that sent
     /// the update does not receive it.
     pub fn is_shown_to(&self, reader: &EventVisibility, connection_id: &str) -> bool {
-        connection_id != self.connection_id && reader.shows_within(self.user_id.as_deref(), None)
+        let (agent, user) = (Some(self.agent_id), self.user_id.as_deref());
+        connection_id != self.connection_id && reader.shows_within(agent, user, None)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `GET /api/principal`.
 
 use actix_web::HttpResponse;
-use domain::{PrincipalId, Scopes, TenantId};
+use domain::{AgentId, AgentReach, PrincipalId, Scopes, TenantId};
 use kit::auth::{AnyCredential, Authorized};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,6 +22,10 @@ pub struct PrincipalBody {
     /// The scopes of the credential.
     #[schema(value_type = Vec<domain::Scope>)]
     scopes: Scopes,
+    /// The only agents that the credential can reach; absent for all.
+    #[serde(skip_serializing_if = "AgentReach::is_all")]
+    #[schema(value_type = Option<Vec<AgentId>>, nullable = false)]
+    agent_ids: AgentReach,
 }
 
 /// Read who the caller is: its tenant and its scopes.
@@ -36,5 +40,6 @@ pub async fn get_principal(authorized: Authorized<AnyCredential>) -> HttpRespons
         tenant_id: principal.tenant.clone(),
         user_id: principal.user_id.clone(),
         scopes: principal.scopes.clone(),
+        agent_ids: principal.agents.clone(),
     })
 }

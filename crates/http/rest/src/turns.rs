@@ -83,7 +83,7 @@ pub async fn list_waiting_turns(
     let agent = agent.map(|id| id.parse().map_err(|_malformed| ProblemCode::AgentNotFound));
     let query = WaitingQuery {
         waiting_for,
-        agent: agent.transpose()?,
+        agents: AgentReach::ALL.narrowed_to(agent.transpose()?),
         user_id,
         conversation: None,
         from,

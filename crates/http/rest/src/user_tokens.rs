@@ -5,7 +5,7 @@ use access::{
     user_tokens::{DEFAULT_LIFETIME_SECONDS, MAX_ALLOWED_ORIGINS, MAX_LIFETIME_SECONDS},
 };
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{FaultCode, Scope, Scopes};
+use domain::{AgentId, AgentReach, FaultCode, Scope, Scopes};
 use kit::{
     auth::{Authorized, UserTokensIssue},
     problem::ApiError,
@@ -50,6 +50,11 @@ pub struct UserTokenDraft {
     #[serde(default)]
     #[schema(value_type = Vec<Origin>, max_items = 8)]
     allowed_origins: Vec<String>,
+    /// The only agents that the token can reach: to it, others do not exist. Agents of the caller. Default: those of
+    /// the caller, usually all.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<AgentId>>, min_items = 1, max_items = 50, nullable = false)]
+    agent_ids: AgentReach,
 }
 
 /// A scope that tokens of users can have.
@@ -80,6 +85,7 @@ impl From<UserTokenDraft> for UserTokenRequest {
             scopes: draft.scopes,
             expires_in: draft.expires_in.unwrap_or(DEFAULT_LIFETIME_SECONDS),
             allowed_origins: draft.allowed_origins,
+            agents: draft.agent_ids,
         }
     }
 }

@@ -240,5 +240,6 @@ async fn page_result(
 
 /// Returns whether the caller may see the live data of a turn.
 fn is_turn_visible(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
-    visibility.shows_within(subject.user_id.as_deref(), Some(&subject.started_by))
+    let (agent, user) = (Some(subject.agent_id), subject.user_id.as_deref());
+    visibility.shows_within(agent, user, Some(&subject.started_by))
 }

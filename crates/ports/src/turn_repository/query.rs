@@ -79,8 +79,8 @@ impl WaitingFor {
 pub struct WaitingQuery {
     /// Whose answer they wait for.
     pub waiting_for: WaitingFor,
-    /// Only turns of this agent.
-    pub agent: Option<AgentId>,
+    /// Only turns of these agents.
+    pub agents: AgentReach,
     /// Only turns of conversations of this user.
     pub user_id: Option<String>,
     /// Only turns of this conversation.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Credential, PrincipalId, Scopes};
+use domain::{AgentReach, Credential, PrincipalId, Scopes};
 use ports::RepositoryError;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     OwnTokens,
 };
 use crate::{
-    jwt::{ACCESS_TOKEN, LEEWAY},
+    jwt::{ACCESS_TOKEN, AGENT_IDS, LEEWAY},
     signing_keys::SigningKeyError,
 };
 
@@ -34,6 +34,7 @@ impl OwnTokens {
         issuer: &Credential,
         user_id: &str,
         allowed_origins: Vec<String>,
+        agents: AgentReach,
         scopes: Scopes,
         lifetime: Duration,
     ) -> Result<Option<IssuedToken>, SigningKeyError> {
@@ -41,6 +42,7 @@ impl OwnTokens {
             client_kind: issuer.kind,
             generation: self.tokens.user_generation(&issuer.tenant, user_id).await?,
             allowed_origins,
+            agent_ids: agents,
         };
         let subject = PrincipalId::user(user_id);
         self.sign(issuer, subject.as_str(), Some(claims), scopes, lifetime)
@@ -73,7 +75,13 @@ impl OwnTokens {
             scope: &scopes.joined(" "),
             user,
         };
-        let text = self.keys.sign(ACCESS_TOKEN, &claims, lifetime + LEEWAY)?;
+        let is_confined = claims
+            .user
+            .as_ref()
+            .is_some_and(|user| !user.agent_ids.is_all());
+        let critical = is_confined.then_some(AGENT_IDS);
+        let life = lifetime + LEEWAY;
+        let text = self.keys.sign(ACCESS_TOKEN, &claims, critical, life)?;
         Ok(Some(IssuedToken {
             text,
             expires_in: ends_at - issued_at,

@@ -64,7 +64,7 @@ impl OwnTokens {
             exp: issued_at + i64::try_from(LIFETIME.as_secs()).unwrap_or(i64::MAX),
             jti: self.ids.next_id(),
         };
-        self.keys.sign(TOOL_TOKEN, &claims, LIFETIME + LEEWAY)
+        self.keys.sign(TOOL_TOKEN, &claims, None, LIFETIME + LEEWAY)
     }
 
     /// Returns the principal of a user. Only its own message shows that it is a user of an identity

@@ -61,8 +61,9 @@ impl ConversationSql for PostgresStore {
         visible!()
     );
 
-    const LIST: &'static str = list!("");
+    const LIST: &'static str = list!(" and ($5::uuid[] is null or c.agent_id = any($5))");
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = $5");
-    const LIST_OF_USER: &'static str = list!(" and c.user_id = $5");
+    const LIST_OF_USER: &'static str =
+        list!(" and c.user_id = $6 and ($5::uuid[] is null or c.agent_id = any($5))");
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = $5 and c.user_id = $6");
 }

@@ -16,6 +16,7 @@ macro_rules! filtered {
             and ($5::text[] is null or e.type = any($5)) \
             and ($6::uuid is null or e.agent_id = $6) \
             and ($7::uuid is null or e.conversation_id = $7) \
+            and ($12::uuid[] is null or e.agent_id = any($12)) \
             and case when e.conversation_id is null \
                 then $8 and (e.agent_id is not null or $9 and $11::text is null) \
                 else ($9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \

@@ -88,7 +88,7 @@ macro_rules! list_waiting {
                      from turns r where r.tenant_id = t.id and r.sort_seq < $2 \
                      and num_nonnulls(r.action_expires_at) = 1 and ",
                     $filter,
-                    " and ($4::uuid is null or r.agent_id = $4) \
+                    " and ($4::uuid[] is null or r.agent_id = any($4)) \
                      and ($5::text is null or exists (select 1 from conversations c \
                         where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
                         and c.user_id = $5)) \

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    AgentId, ConversationId, CredentialId, MessageId, NodeId, Seq, TenantId, Timestamp, TurnId,
+    AgentId, AgentReach, ConversationId, CredentialId, MessageId, NodeId, Seq, TenantId, Timestamp,
+    TurnId,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -28,7 +29,7 @@ pub enum Parameter<'a> {
     /// A list of texts.
     Texts(Option<&'a [&'a str]>),
     /// A list of ids.
-    Ids(&'a [Uuid]),
+    Ids(Option<&'a [Uuid]>),
     /// A list of integers.
     Numbers(&'a [i64]),
 }
@@ -81,8 +82,20 @@ impl<'a> From<&'a [u8]> for Parameter<'a> {
 
 impl<'a> From<&'a [Uuid]> for Parameter<'a> {
     fn from(ids: &'a [Uuid]) -> Self {
-        Self::Ids(ids)
+        Self::Ids(Some(ids))
     }
+}
+
+impl<'a> From<&'a Option<Vec<Uuid>>> for Parameter<'a> {
+    fn from(ids: &'a Option<Vec<Uuid>>) -> Self {
+        Self::Ids(ids.as_deref())
+    }
+}
+
+/// The ids of the agents that can be reached; null for all.
+pub fn agent_ids(reach: &AgentReach) -> Option<Vec<Uuid>> {
+    let ids = reach.ids()?;
+    Some(ids.iter().map(|id| id.uuid()).collect())
 }
 
 /// The unit of durations in statements. Time can be added to the longest one without overflow.

@@ -7,9 +7,15 @@ use crate::{
     fragments::{open_turns, visible},
 };
 
+macro_rules! among_agents {
+    () => {
+        " and (?5 is null or c.agent_id in (select unhex(value) from json_each(?5)))"
+    };
+}
+
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
-    ($filter:literal) => {
+    ($filter:expr) => {
         concat!(
             "select t.head_seq, p.total, ",
             conversation_columns!(open_turns!()),
@@ -63,8 +69,8 @@ impl ConversationSql for SqliteStore {
         visible!()
     );
 
-    const LIST: &'static str = list!("");
+    const LIST: &'static str = list!(among_agents!());
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = ?5");
-    const LIST_OF_USER: &'static str = list!(" and c.user_id = ?5");
+    const LIST_OF_USER: &'static str = list!(concat!(" and c.user_id = ?6", among_agents!()));
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = ?5 and c.user_id = ?6");
 }

@@ -16,6 +16,7 @@ macro_rules! filtered {
             and (?5 is null or e.type in (select value from json_each(?5))) \
             and (?6 is null or e.agent_id = ?6) \
             and (?7 is null or e.conversation_id = ?7) \
+            and (?12 is null or e.agent_id in (select unhex(value) from json_each(?12))) \
             and case when e.conversation_id is null \
                 then ?8 and (e.agent_id is not null or ?9 and ?11 is null) \
                 else (?9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \

@@ -149,8 +149,8 @@ fn bind(
         Parameter::Json(document) => query.bind(document.map(Json)),
         Parameter::Texts(texts) => query.bind(texts.map(Json)),
         Parameter::Ids(ids) => {
-            let ids: Vec<_> = ids.iter().map(|id| id.simple()).collect();
-            query.bind(Json(ids))
+            let ids = ids.map(|ids| ids.iter().map(Uuid::simple).collect::<Vec<_>>());
+            query.bind(ids.map(Json))
         }
         Parameter::Numbers(numbers) => query.bind(Json(numbers)),
     })

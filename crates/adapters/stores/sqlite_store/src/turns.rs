@@ -88,7 +88,7 @@ macro_rules! list_waiting {
                      from turns r indexed by turns_with_waiting_calls \
                      where r.tenant_id = ?1 and r.sort_seq < ?2 and r.action_expires_at is not null and ",
                     $filter,
-                    " and (?4 is null or r.agent_id = ?4) \
+                    " and (?4 is null or r.agent_id in (select unhex(value) from json_each(?4))) \
                      and (?5 is null or exists (select 1 from conversations c \
                         where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
                         and c.user_id = ?5)) \

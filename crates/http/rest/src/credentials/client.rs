@@ -2,8 +2,8 @@
 
 use access::{IssuedCredential, Rotation};
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, Scope, Scopes,
-    Timestamp,
+    AgentId, AgentReach, Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides,
+    Scope, Scopes, Timestamp,
     credential::{Proof, PublicKeys},
 };
 use kit::{problem::ApiError, request::JsonBody};
@@ -24,6 +24,11 @@ pub struct ClientDraft {
     /// The scopes that its tokens can have: only scopes that the caller has.
     #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Scopes,
+    /// The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+    /// the caller, usually all.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<AgentId>>, min_items = 1, max_items = 50, nullable = false)]
+    agent_ids: AgentReach,
     /// The client's public keys. Cannot be combined with `jwksUri`.
     #[serde(default)]
     #[schema(value_type = Option<PublicKeySet>, nullable = false)]
@@ -51,6 +56,7 @@ impl From<ClientDraft> for CredentialDraft {
             limits: draft.limits.unwrap_or_default(),
             jwks: draft.jwks,
             jwks_uri: draft.jwks_uri,
+            agents: draft.agent_ids,
             ..Self::new(draft.name, draft.scopes)
         }
     }
@@ -110,6 +116,10 @@ pub struct Client {
     /// The scopes that its tokens can have.
     #[schema(value_type = Vec<Scope>)]
     scopes: Scopes,
+    /// The only agents that it can reach; absent for all.
+    #[serde(skip_serializing_if = "AgentReach::is_all")]
+    #[schema(value_type = Option<Vec<AgentId>>, nullable = false)]
+    agent_ids: AgentReach,
     /// The time of creation.
     created_at: Timestamp,
     /// The time at which it expires; null for never.
@@ -140,6 +150,7 @@ impl View for Client {
             jwks,
             jwks_uri,
             scopes: client.scopes,
+            agent_ids: client.agents,
             created_at: client.created_at,
             expires_at: client.expires_at,
             last_used_at: client.last_used_at,

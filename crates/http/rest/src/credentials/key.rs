@@ -2,8 +2,8 @@
 
 use access::{IssuedCredential, Rotation};
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, ProblemCode, Scope,
-    Scopes, Timestamp, credential::Proof,
+    AgentId, AgentReach, Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides,
+    ProblemCode, Scope, Scopes, Timestamp, credential::Proof,
 };
 use kit::{problem::ApiError, request::JsonBody};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,11 @@ pub struct KeyDraft {
     /// Its scopes: only scopes that the caller has.
     #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Scopes,
+    /// The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+    /// the caller, usually all.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<AgentId>>, min_items = 1, max_items = 50, nullable = false)]
+    agent_ids: AgentReach,
     /// The time at which it expires; must be in the future. Default: never.
     #[serde(default)]
     expires_at: Option<Timestamp>,
@@ -53,6 +58,7 @@ impl From<KeyDraft> for CredentialDraft {
             expires_at: draft.expires_at,
             allowed_origins: draft.allowed_origins,
             limits: draft.limits.unwrap_or_default(),
+            agents: draft.agent_ids,
             ..Self::new(draft.name, draft.scopes)
         }
     }
@@ -96,6 +102,10 @@ pub struct Key {
     /// Its scopes.
     #[schema(value_type = Vec<Scope>)]
     scopes: Scopes,
+    /// The only agents that it can reach; absent for all.
+    #[serde(skip_serializing_if = "AgentReach::is_all")]
+    #[schema(value_type = Option<Vec<AgentId>>, nullable = false)]
+    agent_ids: AgentReach,
     /// The time of creation.
     created_at: Timestamp,
     /// The time at which it expires; null for never.
@@ -124,6 +134,7 @@ impl View for Key {
             id: key.id,
             name: key.name,
             scopes: key.scopes,
+            agent_ids: key.agents,
             created_at: key.created_at,
             expires_at: key.expires_at,
             last_used_at: key.last_used_at,

@@ -1,6 +1,6 @@
 //! Rows of `credentials`, and the row of `store_state`.
 
-use domain::{Credential, Timestamp};
+use domain::{ConfinedScopes, Credential, Timestamp};
 use ports::write_store::{Revocation, StateChange};
 use relational::{credential_columns, stored::ProofColumns};
 use sqlx::types::Json;
@@ -16,15 +16,15 @@ relational::statements! {
         ") select n.id, n.kind, n.tenant, n.name, \
             array(select jsonb_array_elements_text(n.scopes)), n.digest, n.last4, n.previous_digest, \
             n.previous_until, n.key_set, n.key_set_url, n.created, n.expires, n.last_used, n.revoked, \
-            array(select jsonb_array_elements_text(n.allowed_origins)), n.limits \
+            array(select jsonb_array_elements_text(n.allowed_origins)), n.limits, n.confined \
         from ",
         unnest!(
             1 text, 2 text, 3 text, 4 text, 5 jsonb, 6 bytea, 7 text, 8 bytea, 9 timestamptz,
             10 jsonb, 11 text, 12 timestamptz, 13 timestamptz, 14 timestamptz, 15 timestamptz,
-            16 jsonb, 17 jsonb
+            16 jsonb, 17 jsonb, 18 jsonb
         ),
         " as n (id, kind, tenant, name, scopes, digest, last4, previous_digest, previous_until, \
-                key_set, key_set_url, created, expires, last_used, revoked, allowed_origins, limits) \
+                key_set, key_set_url, created, expires, last_used, revoked, allowed_origins, limits, confined) \
         where true"
     );
 
@@ -50,12 +50,16 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
     batch.add(INSERT, rows, |insert, rows| {
         let proofs = rows.iter().map(|row| ProofColumns::from(&row.proof));
         let proofs = &proofs.collect::<Vec<_>>();
+        let scopes = rows
+            .iter()
+            .map(|row| ConfinedScopes::split(&row.scopes, &row.agents));
+        let scopes = &scopes.collect::<Vec<_>>();
         insert
             .column(rows, |row| row.id.as_str())
             .column(rows, |row| row.kind.as_str())
             .column(rows, |row| row.tenant.as_str())
             .column(rows, |row| row.name.as_str())
-            .column(rows, |row| Json(&row.scopes))
+            .column(scopes, |(scopes, _)| Json(scopes))
             .column(proofs, |proof| proof.digest.as_deref())
             .column(proofs, |proof| proof.last4.as_deref())
             .column(proofs, |proof| proof.previous_digest.as_deref())
@@ -70,6 +74,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
             .column(rows, |row| row.revoked_at.map(Timestamp::date_time))
             .column(rows, |row| Json(&row.allowed_origins))
             .column(rows, |row| Json(&row.limits))
+            .column(scopes, |(_, confined)| confined.as_ref().map(Json))
     });
 }
 

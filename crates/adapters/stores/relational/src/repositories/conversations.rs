@@ -38,16 +38,17 @@ pub trait ConversationSql:
         /// The id of the conversation with agent 2, user 3 (empty for none) and key 4.
         const FIND_BY_NAME: &'static str;
 
-        /// The tenant's head, and at most 2 conversations before the position and id 3 and 4.
+        /// The tenant's head, and at most 2 conversations before the position and id 3 and 4, with one of
+        /// agents 5.
         const LIST: &'static str;
 
-        /// Those with agent 5.
+        /// Those with agent 5 alone.
         const LIST_OF_AGENT: &'static str;
 
-        /// Those of user 5.
+        /// Those of user 6 with one of agents 5.
         const LIST_OF_USER: &'static str;
 
-        /// Those of user 6 with agent 5.
+        /// Those of user 6 with agent 5 alone.
         const LIST_OF_BOTH: &'static str;
     }
 }
@@ -103,19 +104,20 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         tenant: &TenantId,
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
-        let (agent, user) = (query.filter.agent_id, query.filter.user_id.as_deref());
-        let statement = match (agent, user) {
-            (None, None) => S::LIST,
-            (Some(_), None) => S::LIST_OF_AGENT,
-            (None, Some(_)) => S::LIST_OF_USER,
-            (Some(_), Some(_)) => S::LIST_OF_BOTH,
+        let agents = agent_ids(&query.filter.agents);
+        let user = query.filter.user_id.as_deref();
+        let (statement, agents) = match (agents.as_deref(), user) {
+            (Some([agent]), None) => (S::LIST_OF_AGENT, Parameter::from(*agent)),
+            (Some([agent]), Some(_)) => (S::LIST_OF_BOTH, Parameter::from(*agent)),
+            (agents, None) => (S::LIST, Parameter::Ids(agents)),
+            (agents, Some(_)) => (S::LIST_OF_USER, Parameter::Ids(agents)),
         };
         let limit = page_budget::one_more(query.limit);
         let (before, id) = query.after.map_or((i64::MAX, Uuid::max()), |after| {
             (after.sort_seq.0, after.id.uuid())
         });
         let mut parameters = parameters![tenant, limit, before, id].to_vec();
-        parameters.extend(agent.map(Parameter::from));
+        parameters.push(agents);
         parameters.extend(user.map(Parameter::from));
         let rows = self.0.fetch_all(statement, &parameters).await?;
         let convert = |row: StoredConversation| row.try_into();

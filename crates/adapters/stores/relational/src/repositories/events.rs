@@ -86,7 +86,8 @@ impl<S: EventSql> EventLog for Repositories<S> {
         decision: &dyn EventDecision,
     ) -> Result<EventPage, RepositoryError> {
         let types = type_names(query);
-        let filters = filters(tenant, query, &types, MAX_SCANNED_EVENTS);
+        let agents = reached_agents(query);
+        let filters = filters(tenant, query, &types, MAX_SCANNED_EVENTS, &agents);
         let rows = self.0.fetch_all(S::PAGE, &filters).await?;
         let (records, bounds) = events_with_bounds(tenant, &rows)?;
         drop(rows);
@@ -103,7 +104,8 @@ impl<S: EventSql> EventLog for Repositories<S> {
 
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
         let types = type_names(query);
-        let filters = filters(tenant, query, &types, MAX_COUNTED_EVENTS);
+        let agents = reached_agents(query);
+        let filters = filters(tenant, query, &types, MAX_COUNTED_EVENTS, &agents);
         let counted = self.0.fetch_optional(S::COUNT, &filters).await?;
         let count: i64 = read::value("events", counted)?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
@@ -142,6 +144,10 @@ fn type_names(query: &EventQuery) -> Vec<&str> {
     query.types.iter().map(EventType::as_str).collect()
 }
 
+fn reached_agents(query: &EventQuery) -> Option<Vec<Uuid>> {
+    agent_ids(&query.visibility.as_ref()?.reach)
+}
+
 /// The parameters of a statement on the events that pass the filters of `query`, among the next
 /// `scanned`.
 fn filters<'a>(
@@ -149,7 +155,8 @@ fn filters<'a>(
     query: &'a EventQuery,
     types: &'a [&'a str],
     scanned: i64,
-) -> [Parameter<'a>; 11] {
+    agents: &'a Option<Vec<Uuid>>,
+) -> [Parameter<'a>; 12] {
     let visibility = query.visibility.as_ref();
     let principal = visibility.map(|visibility| visibility.principal.as_str());
     let user_id = visibility.and_then(|visibility| visibility.user_id.as_deref());
@@ -167,6 +174,7 @@ fn filters<'a>(
         visibility.is_none_or(|visibility| visibility.conversations),
         principal.unwrap_or_default(),
         user_id,
+        agents,
     ]
 }
 

@@ -127,11 +127,12 @@ impl<S: TurnSql> TurnRepository for Repositories<S> {
         let before = query.before.unwrap_or(Seq(i64::MAX));
         let one_more = page_budget::one_more(query.limit);
         let user = query.user_id.as_deref();
+        let agents = agent_ids(&query.agents);
         let parameters = parameters![
             tenant,
             before,
             one_more,
-            query.agent,
+            &agents,
             user,
             query.conversation,
             query.from,

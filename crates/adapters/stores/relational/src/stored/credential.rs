@@ -1,6 +1,6 @@
 //! A credential as it is stored.
 
-use domain::{Credential, LimitOverrides, Scopes};
+use domain::{ConfinedScopes, Credential, LimitOverrides, Scopes};
 use ports::RepositoryError;
 use serde_json::Value;
 use sqlx::types::Json;
@@ -14,7 +14,7 @@ macro_rules! credential_columns {
     () => {
         "id, kind, tenant_id, name, scopes, digest, last4, previous_digest, previous_until, \
          key_set, key_set_url, created_at, expires_at, last_used_at, revoked_at, \
-         allowed_origins, limits"
+         allowed_origins, limits, confined"
     };
 }
 
@@ -38,6 +38,7 @@ pub struct StoredCredential<Texts> {
     revoked_at: Option<StoredTime>,
     allowed_origins: Texts,
     limits: Json<LimitOverrides>,
+    confined: Option<Json<ConfinedScopes>>,
 }
 
 impl<Texts: TextList> TryFrom<StoredCredential<Texts>> for Credential {
@@ -52,12 +53,16 @@ impl<Texts: TextList> TryFrom<StoredCredential<Texts>> for Credential {
             key_set: row.key_set,
             key_set_url: row.key_set_url,
         };
+        let scopes = Scopes::read(row.scopes.into_texts());
+        let confined = row.confined.map(|confined| confined.0);
+        let (scopes, agents) = ConfinedScopes::join(scopes, confined);
         Ok(Self {
             kind: column::parse("credentials.kind", &row.kind)?,
             id: column::parse("credentials.id", &row.id)?,
             tenant: column::parse("credentials.tenant_id", &row.tenant_id)?,
             name: row.name,
-            scopes: Scopes::read(row.scopes.into_texts()),
+            scopes,
+            agents,
             proof: proof.try_into()?,
             created_at: row.created_at.0,
             expires_at: row.expires_at.map(|time| time.0),

@@ -1,6 +1,6 @@
 //! Rows of `credentials`, and the row of `store_state`.
 
-use domain::Credential;
+use domain::{ConfinedScopes, Credential};
 use ports::{
     RepositoryError,
     write_store::{Revocation, StateChange},
@@ -14,7 +14,7 @@ relational::statements! {
         "insert into credentials (",
         credential_columns!(),
         ", sort_seq) \
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
             1 + (select coalesce(max(sort_seq), 0) from credentials where tenant_id = ?3 and kind = ?2))"
     );
 
@@ -30,6 +30,7 @@ pub(super) fn insert<'r>(
     row: &'r Credential,
 ) -> Result<(), RepositoryError> {
     let proof = ProofColumns::from(&row.proof);
+    let (scopes, confined) = ConfinedScopes::split(&row.scopes, &row.agents);
     changes.add(
         INSERT,
         [
@@ -37,7 +38,7 @@ pub(super) fn insert<'r>(
             row.kind.as_str().into(),
             row.tenant.as_str().into(),
             row.name.as_str().into(),
-            Parameter::json(&row.scopes)?,
+            Parameter::json(&scopes)?,
             proof.digest.into(),
             proof.last4.into(),
             proof.previous_digest.into(),
@@ -50,6 +51,7 @@ pub(super) fn insert<'r>(
             row.revoked_at.into(),
             Parameter::json(&row.allowed_origins)?,
             Parameter::json(&row.limits)?,
+            confined.as_ref().map(Parameter::json).transpose()?.into(),
         ],
     );
     Ok(())
