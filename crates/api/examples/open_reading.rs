@@ -116,6 +116,7 @@ fn principal_of_all() -> Result<Arc<AuthContext>> {
             id: PrincipalId::new("anybody"),
             scopes: Scope::ALL.iter().copied().collect(),
             user_id: None,
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: None,

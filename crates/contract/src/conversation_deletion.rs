@@ -2,7 +2,7 @@
 //! that stays.
 
 use domain::{
-    Conversation, ConversationId, EventData, EventType, HistoryLimits, TurnStatus,
+    AgentReach, Conversation, ConversationId, EventData, EventType, HistoryLimits, TurnStatus,
     event_data::Tombstone,
 };
 use ports::{
@@ -29,7 +29,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Store, conversation
     assert_eq!(head.value, None);
     let all = ConversationFilter::default();
     let of_agent = ConversationFilter {
-        agent_id: Some(conversation.agent_id),
+        agents: AgentReach::only([conversation.agent_id]),
         ..all.clone()
     };
     let of_user = ConversationFilter {

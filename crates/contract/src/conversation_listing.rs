@@ -1,6 +1,6 @@
 //! `ConversationRepository::list`: latest activity first, and pages that skip nothing.
 
-use domain::{Conversation, ConversationId};
+use domain::{AgentReach, Conversation, ConversationId};
 use ports::ConversationFilter;
 
 use crate::{
@@ -74,17 +74,24 @@ pub async fn conversations_are_filtered_by_agent_and_user(storage: &Store) {
         conversation_at(storage, number, 1, user, i64::from(number)).await;
         conversation_at(storage, number + 10, 2, user, i64::from(number + 10)).await;
     }
-    let filter = |agent: Option<u32>, user: Option<&str>| ConversationFilter {
-        agent_id: agent.map(fixture::agent_id),
+    let filter = |agents: &[u32], user: Option<&str>| ConversationFilter {
+        agents: match agents {
+            [] => AgentReach::ALL,
+            numbers => AgentReach::only(numbers.iter().copied().map(fixture::agent_id)),
+        },
         user_id: user.map(ToOwned::to_owned),
     };
     for (filter, expected) in [
-        (filter(Some(1), None), vec![5, 4, 3, 2, 1]),
-        (filter(None, Some("ada")), vec![14, 4, 11, 1]),
-        (filter(Some(2), Some("ada")), vec![14, 11]),
-        (filter(Some(2), Some("Ada")), vec![12]),
-        (filter(Some(1), Some("nobody")), vec![]),
-        (filter(Some(3), None), vec![]),
+        (filter(&[1], None), vec![5, 4, 3, 2, 1]),
+        (filter(&[], Some("ada")), vec![14, 4, 11, 1]),
+        (filter(&[2], Some("ada")), vec![14, 11]),
+        (filter(&[2, 3], Some("ada")), vec![14, 11]),
+        (filter(&[1, 3], None), vec![5, 4, 3, 2, 1]),
+        (filter(&[1, 2], Some("ada")), vec![14, 4, 11, 1]),
+        (filter(&[3, 4], None), vec![]),
+        (filter(&[2], Some("Ada")), vec![12]),
+        (filter(&[1], Some("nobody")), vec![]),
+        (filter(&[3], None), vec![]),
     ] {
         let expected: Vec<_> = expected.into_iter().map(fixture::conversation_id).collect();
         for limit in [1, 10] {
@@ -142,7 +149,7 @@ pub async fn conversations_of_deleted_agents_are_not_listed(storage: &Store) {
     setup::delete_agent(storage, &doomed).await;
     let expected = [12, 8, 4, 1].map(fixture::conversation_id);
     let of_doomed = ConversationFilter {
-        agent_id: Some(doomed.id),
+        agents: AgentReach::only([doomed.id]),
         ..all()
     };
     for _ in 0..TOO_MANY_PAGES {

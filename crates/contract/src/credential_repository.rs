@@ -1,7 +1,7 @@
 //! `CredentialRepository`: storing, finding and listing credentials.
 
 use domain::{
-    Credential, CredentialId, CredentialKind, LimitOverrides, Scopes, SecretDigest,
+    AgentReach, Credential, CredentialId, CredentialKind, LimitOverrides, Scopes, SecretDigest,
     credential::{Proof, PublicKeys, StoredSecret},
 };
 
@@ -18,6 +18,7 @@ fn full(credential: Credential) -> Credential {
     Credential {
         name: "Clé 🔑".to_owned(),
         scopes: Scopes::read(vec!["agents:read".to_owned(), "of:newer".to_owned()]),
+        agents: AgentReach::only([1, 2].map(fixture::agent_id)),
         expires_at: Some(fixture::at(12)),
         last_used_at: Some(fixture::at(13)),
         revoked_at: Some(fixture::at(14)),

@@ -65,6 +65,7 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
             conversations,
             principal: PrincipalId::new(principal),
             user_id: user.map(ToOwned::to_owned),
+            reach: domain::AgentReach::ALL,
             audience: domain::Audience::Staff,
         }),
         ..everything()
@@ -100,6 +101,24 @@ pub async fn events_are_filtered_by_agent(storage: &Store) {
             ..everything()
         };
         assert_eq!(shown(storage, query).await, expected, "agent {agent}");
+    }
+}
+
+/// Whoever reaches only some agents sees their own events and those of their conversations.
+pub async fn events_of_agents_out_of_reach_are_hidden(storage: &Store) {
+    two_conversations(storage).await;
+    for (agents, expected) in [
+        (vec![1], vec![1, 3, 4, 7]),
+        (vec![2, 3], vec![2, 5, 6]),
+        (vec![1, 2], vec![1, 2, 3, 4, 5, 6, 7]),
+        (vec![3], vec![]),
+    ] {
+        let mut query = visible(true, true, "key:1", None);
+        if let Some(visibility) = &mut query.visibility {
+            let ids = agents.iter().copied().map(fixture::agent_id);
+            visibility.reach = domain::AgentReach::only(ids);
+        }
+        assert_eq!(shown(storage, query).await, expected, "agents {agents:?}");
     }
 }
 

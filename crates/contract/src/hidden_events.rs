@@ -79,6 +79,7 @@ pub async fn hidden_events_pass_the_same_filters(storage: &Store) {
         conversations: true,
         principal: fixture::principal(),
         user_id: conversation.user_id.clone(),
+        reach: domain::AgentReach::ALL,
         audience: domain::Audience::Staff,
     };
     query.visibility = Some(visibility.clone());

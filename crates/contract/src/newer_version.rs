@@ -142,6 +142,7 @@ pub async fn an_event_about_nothing_known_is_visible_to_those_who_see_everything
         conversations: true,
         principal: PrincipalId::new("key:other"),
         user_id: None,
+        reach: domain::AgentReach::ALL,
         audience: domain::Audience::Staff,
     };
     let agents_only = EventVisibility {

@@ -1,8 +1,8 @@
 //! Pages of every list end at about 1 MiB, contain at least one item, and skip nothing.
 
 use domain::{
-    Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq, Turn,
-    config::Metadata, sizes::PAGE_BYTES,
+    Agent, AgentReach, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed,
+    Seq, Turn, config::Metadata, sizes::PAGE_BYTES,
 };
 use ports::{
     AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery,
@@ -95,7 +95,10 @@ pub async fn a_page_of_large_conversations_is_short(storage: &Store) {
         (None, Some("ada".to_owned())),
         (Some(agent.id), Some("ada".to_owned())),
     ] {
-        let filter = ConversationFilter { agent_id, user_id };
+        let filter = ConversationFilter {
+            agents: AgentReach::ALL.narrowed_to(agent_id),
+            user_id,
+        };
         let pages = pages(async |last: Option<Listed<Conversation>>| {
             conversations(storage, &filter, last.as_ref(), 100).await
         });

@@ -130,6 +130,7 @@ macro_rules! storage_promises {
             event_filters {
                 events_are_filtered_by_type,
                 events_are_filtered_by_agent,
+                events_of_agents_out_of_reach_are_hidden,
                 events_are_filtered_by_conversation,
                 all_event_filters_must_match,
                 agent_events_need_the_permission_to_read_agents,

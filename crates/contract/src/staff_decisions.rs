@@ -72,7 +72,7 @@ async fn created_between(
 ) -> Vec<TurnId> {
     let query = WaitingQuery {
         waiting_for: WaitingFor::Staff,
-        agent: None,
+        agents: domain::AgentReach::ALL,
         user_id: None,
         conversation: None,
         from,

@@ -1,7 +1,7 @@
 //! Every method reads and changes one tenant's data only; data of other tenants does not exist for
 //! it.
 
-use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
+use domain::{Agent, AgentReach, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, FirstMessages, HistoryQuery,
     ListingOrder, LogBounds, MessageQuery, MessageReference, TurnFilter, TurnQuery,
@@ -118,7 +118,10 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Store) {
         (None, conversation.user_id.clone()),
     ] {
         let query = ConversationQuery {
-            filter: ConversationFilter { agent_id, user_id },
+            filter: ConversationFilter {
+                agents: AgentReach::ALL.narrowed_to(agent_id),
+                user_id,
+            },
             after: None,
             limit: 10,
         };

@@ -52,6 +52,7 @@ pub async fn redeemed_tickets_are_returned_unchanged(storage: &Store) {
             id: PrincipalId::new("main~ada \u{1f980} 'quoted' \\\\"),
             scopes: [Scope::EventsRead].into_iter().collect(),
             user_id: Some("main~ada".to_owned()),
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: None,

@@ -175,18 +175,26 @@ mod tests {
 
     #[test]
     fn a_user_reaches_only_its_own_conversations() {
+        let (agent, other) = (
+            AgentId::new(uuid::Uuid::from_u128(1)),
+            AgentId::new(uuid::Uuid::from_u128(2)),
+        );
         let mut user = Principal {
             tenant: "default".parse().unwrap(),
             id: PrincipalId::new("main~ada"),
             scopes: Scopes::NONE,
             user_id: Some("main~ada".to_owned()),
+            agents: AgentReach::ALL,
             names_user: false,
         };
-        assert!(user.may_reach(Some("main~ada")));
-        assert!(!user.may_reach(Some("main~bob")));
-        assert!(!user.may_reach(None));
+        assert!(user.may_reach(Some("main~ada"), agent));
+        assert!(!user.may_reach(Some("main~bob"), agent));
+        assert!(!user.may_reach(None, agent));
         user.scopes = [Scope::ConversationsAll].into_iter().collect();
-        assert!(user.may_reach(None));
+        assert!(user.may_reach(None, agent) && !user.is_confined());
+        user.agents = AgentReach::only([other]);
+        assert!(user.may_reach(None, other) && !user.may_reach(None, agent));
+        assert!(user.is_confined());
     }
 
     #[test]
@@ -196,6 +204,7 @@ mod tests {
             id: PrincipalId::new("key:1"),
             scopes: Scopes::NONE,
             user_id: None,
+            agents: AgentReach::ALL,
             names_user: false,
         };
         assert_eq!(caller.audience(), Audience::Staff);
@@ -218,6 +227,7 @@ mod tests {
             id: own.clone(),
             scopes: [Scope::ChatWrite].into_iter().collect(),
             user_id: None,
+            agents: AgentReach::ALL,
             names_user: false,
         };
         assert!(caller.may_follow(&own));
@@ -232,5 +242,31 @@ mod tests {
         caller.user_id = None;
         assert!(caller.may_read_conversations());
         assert!(caller.may_follow(&other));
+    }
+
+    /// Versions that do not know the reach read no scopes.
+    #[test]
+    fn a_confined_principal_is_stored_without_scopes_that_earlier_versions_read() {
+        let mut principal = Principal {
+            tenant: "default".parse().unwrap(),
+            id: PrincipalId::new("key:1"),
+            scopes: [Scope::ChatWrite].into_iter().collect(),
+            user_id: None,
+            agents: AgentReach::ALL,
+            names_user: false,
+        };
+        let stored = serde_json::to_value(&principal).unwrap();
+        assert_eq!(stored["scopes"], serde_json::json!(["chat:write"]));
+        assert_eq!(
+            serde_json::from_value::<Principal>(stored).unwrap(),
+            principal
+        );
+        principal.agents = AgentReach::only([AgentId::new(uuid::Uuid::from_u128(1))]);
+        let stored = serde_json::to_value(&principal).unwrap();
+        assert_eq!(stored["scopes"], serde_json::json!([]));
+        assert_eq!(
+            serde_json::from_value::<Principal>(stored).unwrap(),
+            principal
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
+    AgentId, AgentReach, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
     HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, Seq, TenantId,
 };
 

@@ -40,6 +40,7 @@ fn auth_context(ends_at: Option<Timestamp>) -> Arc<AuthContext> {
             tenant: "default".parse().unwrap(),
             scopes: Scopes::all(),
             user_id: None,
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: None,

@@ -23,6 +23,7 @@ impl Authenticator {
             id: context.started_by.clone(),
             scopes: Scopes::NONE,
             user_id: user_id.map(str::to_owned),
+            agents: domain::AgentReach::ALL,
             names_user: false,
         };
         let Some(source) = &context.credential else {

@@ -94,6 +94,7 @@ impl OwnTokens {
                 Some(user) => user.agents.clone(),
                 None => token.credential.agents.clone(),
             },
+            agents: domain::AgentReach::ALL,
             names_user: false,
         };
         let ends_at = Some(token.ends_at);

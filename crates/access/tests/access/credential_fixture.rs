@@ -168,6 +168,7 @@ pub(crate) fn holder(scopes: &[Scope]) -> Principal {
         id: PrincipalId::new("key:000000000000"),
         scopes: set(scopes),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     }
 }

@@ -142,6 +142,7 @@ fn user(tenant: &str, ends_at: Timestamp) -> Arc<AuthContext> {
             id: PrincipalId::new("main~ada"),
             scopes: Scopes::all(),
             user_id: Some("main~ada".to_owned()),
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: None,

@@ -89,6 +89,7 @@ async fn a_token_authenticates_its_client_until_it_expires() {
             id: PrincipalId::new(format!("client:{}", client.id)),
             scopes: client.scopes,
             user_id: None,
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: Some(client.id.clone()),

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser, value_parser};
 use domain::{
-    CredentialId, Scope, TenantId, Timestamp, credential::MAX_OVERLAP_SECONDS,
-    timestamp::MalformedTimestamp,
+    AgentId, CredentialId, LimitOverrides, Scope, TenantId, Timestamp, UnknownMembers,
+    credential::MAX_OVERLAP_SECONDS, timestamp::MalformedTimestamp,
 };
 
 /// The commands on keys.
@@ -52,6 +52,45 @@ pub struct NewCredentialOptions {
     /// The time at which it expires, such as 2027-01-31T00:00:00Z [default: never]
     #[arg(long, value_name = "RFC3339", value_parser = timestamp)]
     pub expires_at: Option<Timestamp>,
+    /// The ids of the only agents that it can reach, comma-separated, at most 50 [default: all]
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub agent_ids: Vec<AgentId>,
+    /// Its rate limits
+    #[command(flatten)]
+    pub limits: LimitOptions,
+}
+
+/// The rate limits of a new key or client; by default those of the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct LimitOptions {
+    /// Requests per minute [default: that of the server]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub requests_per_minute: Option<u32>,
+    /// Requests at once [default: that of the server]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub requests_burst: Option<u32>,
+    /// Chats per minute [default: that of the server]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub chat_per_minute: Option<u32>,
+    /// Chats at once [default: that of the server]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub chat_burst: Option<u32>,
+    /// Open streams and sockets at once [default: that of the server]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(0..=1_000_000))]
+    pub streams: Option<u32>,
+}
+
+impl From<LimitOptions> for LimitOverrides {
+    fn from(options: LimitOptions) -> Self {
+        Self {
+            requests_per_minute: options.requests_per_minute,
+            requests_burst: options.requests_burst,
+            chat_per_minute: options.chat_per_minute,
+            chat_burst: options.chat_burst,
+            streams: options.streams,
+            unknown: UnknownMembers::default(),
+        }
+    }
 }
 
 /// The options of a new client.
@@ -123,10 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_has_tenant_name_scopes_and_expiry() {
-        let given = command(
-            "keys create --name ci --scopes agents:read,chat:write --expires-at 2027-01-31T00:00:00Z",
+    fn a_new_key_has_tenant_name_scopes_expiry_agents_and_limits() {
+        let agent = "00000000-0000-0000-0000-000000000001";
+        let options = format!(
+            "--name ci --scopes agents:read,chat:write --expires-at 2027-01-31T00:00:00Z \
+             --agent-ids {agent} --chat-per-minute 5 --streams 0"
         );
+        let given = command(&format!("keys create {options}"));
         let expected = NewCredentialOptions {
             tenant: TenantOption {
                 tenant: "default".parse().unwrap(),
@@ -134,16 +176,20 @@ mod tests {
             name: "ci".to_owned(),
             scopes: vec![Scope::AgentsRead, Scope::ChatWrite],
             expires_at: Timestamp::parse("2027-01-31T00:00:00Z").ok(),
+            agent_ids: vec![agent.parse().unwrap()],
+            limits: LimitOptions {
+                chat_per_minute: Some(5),
+                streams: Some(0),
+                ..LimitOptions::default()
+            },
         };
         let client = NewClientOptions {
             credential: expected.clone(),
             jwks_uri: Some("https://client.example".to_owned()),
         };
         assert_eq!(given, Command::Keys(KeysCommand::Create(expected)));
-        let given = command(
-            "clients create --name ci --scopes agents:read,chat:write \
-             --expires-at 2027-01-31T00:00:00Z --jwks-uri https://client.example",
-        );
+        let create = format!("clients create {options} --jwks-uri https://client.example");
+        let given = command(&create);
         assert_eq!(given, Command::Clients(ClientsCommand::Create(client)));
     }
 

@@ -4,8 +4,8 @@ use access::{CredentialError, CredentialService, IssuedCredential, Rotation, ope
 use anyhow::{Error, Result, anyhow, bail};
 use application::PAGE_LIMIT;
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, InputFault,
-    TenantId, credential_secret::RANDOM_BYTES,
+    AgentReach, Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret,
+    InputFault, TenantId, credential_secret::RANDOM_BYTES,
 };
 use tokio_util::task::TaskTracker;
 use writes::{WriteTimeouts, Writes};
@@ -118,6 +118,11 @@ impl CredentialCommands {
         let tenant = self.existing_tenant(options.tenant.tenant).await?;
         let draft = CredentialDraft {
             expires_at: options.expires_at,
+            agents: match options.agent_ids {
+                ids if ids.is_empty() => AgentReach::ALL,
+                ids => AgentReach::only(ids),
+            },
+            limits: options.limits.into(),
             jwks_uri,
             ..CredentialDraft::new(options.name, options.scopes.into_iter().collect())
         };

@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use domain::{ModelStep, NodeId, Timestamp, ToolStep, TurnStep, turn_step::model_steps};
+use domain::{
+    AgentReach, ModelStep, NodeId, Timestamp, ToolStep, TurnStep, turn_step::model_steps,
+};
 use parking_lot::Mutex;
 use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
 use serde_json::Value;

@@ -170,6 +170,7 @@ async fn bytes_of_events_are_counted_as_many_units() {
         tenant: "default".parse().unwrap(),
         scopes: Scopes::all(),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     };
     let (counted, _) = limits(&[(LogBytes, 100)]);

@@ -187,6 +187,7 @@ mod tests {
             id: PrincipalId::new("any"),
             scopes: scopes.iter().copied().collect(),
             user_id: user_id.map(str::to_owned),
+            agents: domain::AgentReach::ALL,
             names_user: false,
         }
     }

@@ -21,6 +21,7 @@ fn caller(id: &str) -> Principal {
         id: PrincipalId::new(id),
         scopes: Scopes::all(),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     }
 }

@@ -137,6 +137,7 @@ fn everything() -> EventFilter {
             conversations: true,
             principal: fixture::principal(),
             user_id: None,
+            reach: domain::AgentReach::ALL,
             audience: domain::Audience::Staff,
         },
     }
@@ -161,6 +162,7 @@ fn views() -> Vec<EventVisibility> {
                     conversations,
                     principal: principal.clone(),
                     user_id: user.map(ToOwned::to_owned),
+                    reach: domain::AgentReach::ALL,
                     audience: domain::Audience::Staff,
                 });
             }

@@ -16,6 +16,7 @@ fn reader() -> Principal {
         id: PrincipalId::new("reader"),
         scopes: Scopes::all(),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     }
 }

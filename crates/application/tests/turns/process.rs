@@ -143,6 +143,7 @@ pub(crate) fn caller() -> Principal {
         id: fixture::principal(),
         scopes: Scopes::all(),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/turns/{id}`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{FaultCode, ProblemCode, Timestamp, Turn, TurnEvent, TurnId};
+use domain::{AgentReach, FaultCode, ProblemCode, Timestamp, Turn, TurnEvent, TurnId};
 use kit::{
     actions::ActionsRequest,
     auth::{Authorized, ChatWrite, ConversationsRead, ToolsAnswer, TurnsRead},

@@ -1,6 +1,8 @@
 //! Turns as they are read.
 
-use domain::{AgentId, ConversationId, MessageId, PrincipalId, Seq, Timestamp, Turn, TurnStatus};
+use domain::{
+    AgentReach, ConversationId, MessageId, PrincipalId, Seq, Timestamp, Turn, TurnStatus,
+};
 
 use crate::ListingOrder;
 

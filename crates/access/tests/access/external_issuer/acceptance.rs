@@ -23,6 +23,7 @@ async fn a_user_is_accepted_until_the_token_expires() {
             id: PrincipalId::new("main~ada"),
             scopes: [Scope::AgentsRead, Scope::ChatWrite].into_iter().collect(),
             user_id: Some("main~ada".to_owned()),
+            agents: domain::AgentReach::ALL,
             names_user: false,
         },
         credential: None,

@@ -112,6 +112,7 @@ pub(crate) fn issuer(id: &str, name: &str) -> IssuerConfig {
         tenant: TenantSource::Fixed(tenant("default")),
         scope_claims: vec![path("scope"), path("scp")],
         role_scopes: BTreeMap::<String, Scopes>::new(),
+        agents: domain::AgentReach::ALL,
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) fn request(user_id: &str) -> UserTokenRequest {
         scopes: None,
         expires_in: 3_600,
         allowed_origins: Vec::new(),
+        agents: domain::AgentReach::ALL,
     }
 }
 
@@ -74,6 +75,7 @@ impl Backend {
                 tenant: issuer.tenant.clone(),
                 scopes: issuer.scopes.clone(),
                 user_id: None,
+                agents: domain::AgentReach::ALL,
                 names_user: false,
             },
             credential: Some(id.clone()),

@@ -20,6 +20,7 @@ mod text_range;
 mod writer_thread;
 
 pub use log_trim::{LogTrimSql, trim_log};
+pub(crate) use parameter::agent_ids;
 pub use parameter::{Parameter, milliseconds};
 pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};

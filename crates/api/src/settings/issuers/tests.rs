@@ -63,6 +63,7 @@ fn an_issuer_needs_only_a_name_and_an_audience() {
         tenant: TenantSource::Fixed("default".parse().unwrap()),
         scope_claims: paths(&["scope", "scp"]),
         role_scopes: BTreeMap::new(),
+        agents: AgentReach::ALL,
     };
     assert_eq!(main_issuer(&[]), expected);
 }
@@ -83,6 +84,10 @@ fn everything_about_an_issuer_can_be_configured() {
         (
             "ROLE_SCOPES",
             "admin=agents:read+agents:write, ou=users=chat:write",
+        ),
+        (
+            "AGENT_IDS",
+            "00000000-0000-0000-0000-000000000001, 00000000-0000-0000-0000-000000000002",
         ),
     ]);
     let scopes = |scopes: &[Scope]| scopes.iter().copied().collect::<Scopes>();
@@ -106,6 +111,10 @@ fn everything_about_an_issuer_can_be_configured() {
             ),
             ("ou=users".to_owned(), scopes(&[Scope::ChatWrite])),
         ]),
+        agents: AgentReach::only([1, 2].map(|number| {
+            let id = format!("00000000-0000-0000-0000-00000000000{number}");
+            id.parse().unwrap()
+        })),
     };
     assert_eq!(found, expected);
 }

@@ -19,6 +19,7 @@ fn principal(tenant: &str) -> Principal {
         tenant: tenant.parse().unwrap(),
         scopes: Scopes::all(),
         user_id: None,
+        agents: domain::AgentReach::ALL,
         names_user: false,
     }
 }
@@ -123,6 +124,7 @@ fn a_user_sees_only_updates_of_its_own_conversations_and_with_the_scope() {
         conversations,
         principal: PrincipalId::new("ada"),
         user_id: user.map(ToOwned::to_owned),
+        reach: domain::AgentReach::ALL,
         audience: domain::Audience::Staff,
     };
     let shown = |conversations, user| update.is_shown_to(&reader(conversations, user), "there");

@@ -93,6 +93,7 @@ mod tests {
                 id: PrincipalId::new("ada"),
                 scopes: Scopes::all(),
                 user_id: None,
+                agents: domain::AgentReach::ALL,
                 names_user: false,
             },
             credential: None,

@@ -18,7 +18,7 @@ use super::{
     messages::{self, MessageSql},
 };
 use crate::{
-    Parameter, Store, page_budget, parameters,
+    Parameter, Store, agent_ids, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
     stored::{StoredContext, StoredConversation},

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Repositories;
 use crate::{
-    Parameter, column, page_budget, parameters,
+    Parameter, agent_ids, column, page_budget, parameters,
     read::{self, ReadAs},
     statements,
     store::Store,

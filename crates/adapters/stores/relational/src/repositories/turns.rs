@@ -10,7 +10,7 @@ use ports::{
 
 use super::Repositories;
 use crate::{
-    Parameter, page_budget, parameters,
+    Parameter, agent_ids, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
     store::Store,

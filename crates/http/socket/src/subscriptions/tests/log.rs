@@ -197,6 +197,7 @@ pub(super) fn everything() -> EventVisibility {
         conversations: true,
         principal: PrincipalId::new("ada"),
         user_id: None,
+        reach: domain::AgentReach::ALL,
         audience: domain::Audience::Staff,
     }
 }
