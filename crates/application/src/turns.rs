@@ -226,7 +226,7 @@ impl TurnService {
             caller.tenant.as_str(),
             "waiting",
             query.waiting_for.name(),
-            &agents,
+            agents.clone(),
             user_id.clone(),
             (query.from, query.to),
         );

@@ -7,6 +7,7 @@ use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, FaultCode,
     IdempotencyEntry, IdempotencyKey, InputFault, Page, Principal, Seq, Timestamp,
     credential::{Proof, PublicKeys},
+    credential_draft::check_reach,
     cursor,
 };
 use ports::{

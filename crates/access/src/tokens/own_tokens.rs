@@ -94,7 +94,6 @@ impl OwnTokens {
                 Some(user) => user.agents.clone(),
                 None => token.credential.agents.clone(),
             },
-            agents: domain::AgentReach::ALL,
             names_user: false,
         };
         let ends_at = Some(token.ends_at);

@@ -9,7 +9,7 @@ use ports::RepositoryError;
 use serde_json::Value;
 use writes::UpdateAgent;
 
-use super::{AgentError, AgentService};
+use super::{AgentError, AgentService, find_reachable};
 use crate::VersionCondition;
 
 /// The number of attempts at a change while other processes keep changing the same agent.

@@ -13,7 +13,7 @@ use super::{
     attempt::ChatAttempt,
     command::{ChatCommand, ChatError},
 };
-use crate::{cache::CachedPorts, conversations::own_user_id};
+use crate::{agents::find_reachable, cache::CachedPorts, conversations::own_user_id};
 
 /// The conversation and the agent of an attempt, as they were when the attempt was resolved.
 pub(super) struct ChatTarget {

@@ -149,7 +149,7 @@ fn bind(
         Parameter::Json(document) => query.bind(document.map(Json)),
         Parameter::Texts(texts) => query.bind(texts.map(Json)),
         Parameter::Ids(ids) => {
-            let ids = ids.map(|ids| ids.iter().map(Uuid::simple).collect::<Vec<_>>());
+            let ids = ids.map(|ids| ids.iter().map(|id| id.simple()).collect::<Vec<_>>());
             query.bind(ids.map(Json))
         }
         Parameter::Numbers(numbers) => query.bind(Json(numbers)),

@@ -1,5 +1,6 @@
 //! Tokens for users, over real HTTP and sockets.
 
+mod agents;
 mod documented;
 mod drafts;
 mod ends;
