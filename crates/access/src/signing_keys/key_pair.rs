@@ -98,7 +98,7 @@ mod tests {
         let (pair, pkcs8) = KeyPair::generate().unwrap();
         let read = KeyPair::read(&pkcs8).unwrap();
         assert_eq!(read.kid, pair.kid);
-        let token = read.sign("at+jwt", &json!({"iss": "a"})).unwrap();
+        let token = read.sign("at+jwt", &json!({"iss": "a"}), None).unwrap();
         let token = UnverifiedToken::parse(&token).unwrap();
         assert_eq!(token.key_id(), Some(&*pair.kid));
         assert!(token.has_media_type("at+jwt"));
@@ -115,5 +115,19 @@ mod tests {
         let (_, pkcs8) = KeyPair::generate().unwrap();
         assert!(KeyPair::read(&pkcs8[1..]).is_none());
         assert!(KeyPair::read(b"").is_none());
+    }
+
+    #[test]
+    fn a_critical_extension_that_is_not_understood_rejects_the_token() {
+        let (pair, _) = KeyPair::generate().unwrap();
+        let signed = |critical| pair.sign("at+jwt", &json!({"iss": "a"}), critical).unwrap();
+        for (critical, is_understood) in [
+            (None, true),
+            (Some("agent_ids"), true),
+            (Some("b64"), false),
+        ] {
+            let token = signed(critical);
+            assert_eq!(UnverifiedToken::parse(&token).is_some(), is_understood);
+        }
     }
 }

@@ -168,6 +168,7 @@ fn client(secret: &CredentialSecret, now: Timestamp) -> Credential {
         tenant: TenantId::DEFAULT.parse().expect("the id of a tenant"),
         name: "a test's".to_owned(),
         scopes: [Scope::AgentsRead, Scope::ChatWrite].into_iter().collect(),
+        agents: domain::AgentReach::ALL,
         proof: Proof::Secret(StoredSecret {
             digest: secret.digest(),
             last4: secret.last4().to_owned(),

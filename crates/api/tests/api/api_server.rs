@@ -192,6 +192,7 @@ async fn store_key(storage: &Store, change: impl FnOnce(&mut Credential)) -> Str
         tenant: "default".parse().expect("the id of a tenant"),
         name: "a test's".to_owned(),
         scopes: Scopes::all(),
+        agents: domain::AgentReach::ALL,
         proof: Proof::Secret(StoredSecret {
             digest: secret.digest(),
             last4: secret.last4().to_owned(),

@@ -93,7 +93,7 @@ impl<'a> From<&'a Option<Vec<Uuid>>> for Parameter<'a> {
 }
 
 /// The ids of the agents that can be reached; null for all.
-pub fn agent_ids(reach: &AgentReach) -> Option<Vec<Uuid>> {
+pub(crate) fn agent_ids(reach: &AgentReach) -> Option<Vec<Uuid>> {
     let ids = reach.ids()?;
     Some(ids.iter().map(|id| id.uuid()).collect())
 }

@@ -65,7 +65,6 @@ async fn agents_out_of_reach_do_not_exist_with_their_conversations() {
     let (seen, _) = confined.chat(&confined.open).await;
     let (hidden, turn) = confined.chat(&confined.internal).await;
     let Confined {
-        api,
         open,
         internal,
         user,
