@@ -114,8 +114,14 @@ impl UserTokens {
         token.await?.ok_or(UserTokenError::CredentialEnded)
     }
 
-    /// Withdraws all tokens of a user: every process rejects them within one second.
+    /// Withdraws all tokens of a user: every process rejects them within one second. A caller that reaches only
+    /// some agents cannot, because the tokens may reach others.
     pub async fn withdraw(&self, caller: &Principal, user_id: &str) -> Result<(), UserTokenError> {
+        if !caller.agents.is_all() {
+            let detail = "the tokens of a user may reach more agents than this credential";
+            let fault = InputFault::new("/userId", FaultCode::NotCombinable, detail);
+            return Err(UserTokenError::InvalidUserId(fault));
+        }
         if let Some(fault) = self.check_user_id(user_id) {
             return Err(UserTokenError::InvalidUserId(fault));
         }

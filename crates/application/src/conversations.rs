@@ -87,7 +87,7 @@ impl ConversationService {
             key,
         };
         if !caller.agents.contains(agent_id) {
-            return Ok(None);
+            return Err(ConversationError::AgentNotFound);
         }
         let conversations = &self.ports.conversations;
         Ok(conversations.find_by_name(&caller.tenant, &name).await?)

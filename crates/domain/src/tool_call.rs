@@ -93,6 +93,15 @@ impl ToolCall {
             .filter(|_| self.approver.is_none_or(|it| it == Approver::User))
     }
 
+    /// Returns whether its turn has its outcome, or does not wait for it because staff decides later.
+    pub fn has_returned(&self) -> bool {
+        match self.status.as_str() {
+            Self::RUNNING => false,
+            Self::WAITING => self.needs.is_some() && self.needs_of_user().is_none(),
+            _ => true,
+        }
+    }
+
     /// Returns the value that replaces arguments that are not stored or not sent.
     pub fn omitted_arguments() -> Value {
         Value::Object(Map::new())

@@ -196,8 +196,10 @@ impl ToolStep {
     pub fn shown(&self, kept: &mut KeptCallData, unanswered: Unanswered) -> ToolCall {
         let begun = self.begun(kept);
         let outlives_turn = self.waits_for_staff() && unanswered != Unanswered::Cancelled;
-        if outlives_turn || self.is_waiting() && unanswered == Unanswered::Waiting {
-            let wait = self.wait.as_ref();
+        // One that is approved waits for the answers to the others, but needs nothing itself.
+        let is_unmade = self.end.is_none() && !self.may_have_begun();
+        if outlives_turn || is_unmade && unanswered == Unanswered::Waiting {
+            let wait = self.wait.as_ref().filter(|_| self.is_waiting());
             return ToolCall {
                 status: ToolCall::WAITING.to_owned(),
                 needs: wait.map(|wait| wait.needs),

@@ -1172,6 +1172,8 @@ export interface components {
         };
         /** @description An OAuth client, without its secret. */
         Client: {
+            /** @description The only agents that it can reach; absent for all. */
+            agentIds?: components["schemas"]["AgentId"][];
             /** @description The time of creation. */
             createdAt: components["schemas"]["Timestamp"];
             expiresAt?: components["schemas"]["Timestamp"] | null;
@@ -1220,6 +1222,11 @@ export interface components {
          *     (`private_key_jwt`); otherwise it receives a secret.
          */
         ClientDraft: {
+            /**
+             * @description The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+             *     the caller, usually all.
+             */
+            agentIds?: components["schemas"]["AgentId"][];
             expiresAt?: components["schemas"]["Timestamp"] | null;
             /** @description The client's public keys. Cannot be combined with `jwksUri`. */
             jwks?: components["schemas"]["PublicKeySet"];
@@ -1665,6 +1672,8 @@ export interface components {
         IntrospectionBody: components["schemas"]["GoodToken"] | components["schemas"]["NoToken"];
         /** @description An API key, without its secret. */
         Key: {
+            /** @description The only agents that it can reach; absent for all. */
+            agentIds?: components["schemas"]["AgentId"][];
             /** @description The only browser origins that may use it; empty for any. */
             allowedOrigins: string[];
             /** @description The time of creation. */
@@ -1698,6 +1707,11 @@ export interface components {
         KeyCurve: "P-256" | "P-384" | "Ed25519";
         /** @description An API key to create. */
         KeyDraft: {
+            /**
+             * @description The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+             *     the caller, usually all.
+             */
+            agentIds?: components["schemas"]["AgentId"][];
             /** @description The only browser origins that may use it. Default: any. */
             allowedOrigins?: components["schemas"]["Origin"][];
             expiresAt?: components["schemas"]["Timestamp"] | null;
@@ -2096,6 +2110,8 @@ export interface components {
         };
         /** @description The principal of the caller. */
         PrincipalBody: {
+            /** @description The only agents that the credential can reach; absent for all. */
+            agentIds?: components["schemas"]["AgentId"][];
             /** @description The id, as `actor` in events. */
             id: components["schemas"]["PrincipalId"];
             /** @description The scopes of the credential. */
@@ -2849,6 +2865,11 @@ export interface components {
         };
         /** @description A request for a token of a user. */
         UserTokenDraft: {
+            /**
+             * @description The only agents that the token can reach: to it, others do not exist. Agents of the caller. Default: those of
+             *     the caller, usually all.
+             */
+            agentIds?: components["schemas"]["AgentId"][];
             /**
              * @description The only browser origins that may use the token. If the caller's key has `allowedOrigins`, a
              *     selection of them. Default: those of the key, otherwise any.

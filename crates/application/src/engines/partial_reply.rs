@@ -109,10 +109,7 @@ impl PartialReply {
             has_ended,
         };
         let events = calls.iter().enumerate().flat_map(|(index, call)| {
-            let end = call
-                .needs_of_user()
-                .is_none()
-                .then(|| event(index, call.at, true));
+            let end = call.has_returned().then(|| event(index, call.at, true));
             [event(index, call.at, false)].into_iter().chain(end)
         });
         Self {
@@ -199,7 +196,7 @@ impl PartialReply {
         self.text = text;
         for call in calls {
             let has_begun = self.calls.iter().any(|it| it.call.id == call.id);
-            let (at, waits) = (call.at, call.needs.is_some());
+            let (at, has_returned) = (call.at, call.has_returned());
             let index = self.put_call(call, true);
             let event = |has_ended| ToolEvent {
                 at,
@@ -209,7 +206,7 @@ impl PartialReply {
             if !has_begun {
                 self.tools.push(event(false));
             }
-            if !waits && !self.tools.iter().any(|it| it.call == index && it.has_ended) {
+            if has_returned && !self.tools.iter().any(|it| it.call == index && it.has_ended) {
                 self.tools.push(event(true));
             }
         }

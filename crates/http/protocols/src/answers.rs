@@ -113,13 +113,14 @@ fn turn_of(call_id: &str) -> Option<TurnId> {
 }
 
 /// Returns the answers to calls that wait for such an answer, and decisions about those that are
-/// decided: it may have been another decision.
+/// decided or run: it may have been another decision.
 fn open_answers(answers: Vec<CallAnswer>, calls: &[ToolCall]) -> Vec<CallAnswer> {
     let is_open = |answer: &CallAnswer| {
         let call = calls.iter().find(|call| call.id == answer.call_id);
         let answers = answer.action.answers();
         call.is_some_and(|call| {
-            let is_decision = answers == ActionNeeded::Approval && call.decided_at.is_some();
+            let is_decided = call.decided_at.is_some() || call.status == ToolCall::RUNNING;
+            let is_decision = answers == ActionNeeded::Approval && is_decided;
             call.needs_of_user() == Some(answers) || is_decision
         })
     };

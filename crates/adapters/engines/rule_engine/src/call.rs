@@ -182,10 +182,16 @@ pub(crate) fn result_of(call: &RuleCall, request: &ModelRequest) -> Option<Strin
     result.or_else(|| (!request.may_call).then(|| NO_CALL_LEFT.to_owned()))
 }
 
-/// Returns the result of the last call of the turn.
-pub(crate) fn last_result(request: &ModelRequest) -> Option<String> {
-    let mut calls = request.steps.iter().flat_map(|step| &step.calls);
-    calls.next_back().map(text)
+/// Returns the result of the call of another turn whose outcome the turn reports, unless that is `call`, the
+/// one of the rule that matches now.
+pub(crate) fn result_of_other_rule(
+    call: Option<&RuleCall>,
+    request: &ModelRequest,
+) -> Option<String> {
+    let own_id = format!("{}-", request.turn_id);
+    let reported = request.steps.first()?.calls.first()?;
+    let is_other = !call.is_some_and(|call| is_equal(reported, call));
+    (is_other && !reported.call_id.starts_with(&own_id)).then(|| text(reported))
 }
 
 /// Returns the text of a result for the user, who reads it as a part of the reply.

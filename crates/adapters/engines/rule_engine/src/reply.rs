@@ -22,13 +22,12 @@ pub(crate) enum Answer {
 /// Returns the answer for a finished search.
 pub(crate) fn answer(search: &Search, found: Option<&Match>) -> Answer {
     let request = &search.request;
-    // The rule of a call that staff has decided may be gone.
-    if found.is_none()
-        && let Some(result) = call::last_result(request)
-    {
+    let call = found.and_then(|found| find_call(search, found));
+    // The rules may have changed since the call was made whose outcome the turn reports.
+    if let Some(result) = call::result_of_other_rule(call.as_ref(), request) {
         return Answer::Reply(FilledReply::new(&result));
     }
-    let result = match found.and_then(|found| find_call(search, found)) {
+    let result = match call {
         None => String::new(),
         Some(call) => match call::result_of(&call, request) {
             None => return Answer::Call(call::requested(call, request)),

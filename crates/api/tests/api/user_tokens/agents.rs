@@ -169,12 +169,19 @@ async fn other_protocols_do_not_know_agents_out_of_reach() {
         .ok();
     let message = json!({"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hello"}]});
     let body = json!({"id": "chat", "messages": [message], "trigger": "submit-message"});
-    let path = format!("/api/ai-sdk/{internal}/chat");
+    let path = format!("/ai-sdk/agents/{internal}/chat");
     assert_eq!(confined.user.post(&path, body).await.status, 404);
     let input = json!({"threadId": "t", "runId": "r", "state": {}, "messages": [
         {"id": "m", "role": "user", "content": "Hello"}], "tools": [], "context": [], "forwardedProps": {}});
-    let path = format!("/api/ag-ui/{internal}");
+    let path = format!("/ag-ui/agents/{internal}/run");
     assert_eq!(confined.user.post(&path, input).await.status, 404);
+    for path in [
+        format!("/ai-sdk/agents/{internal}/chat/k/messages"),
+        format!("/ai-sdk/agents/{internal}/chat/k/stream"),
+        format!("/ag-ui/agents/{internal}/run?threadId=k"),
+    ] {
+        assert_eq!(confined.user.get(&path).await.status, 404, "{path}");
+    }
     confined.api.stop().await;
 }
 
@@ -221,6 +228,9 @@ async fn a_credential_issues_no_credential_that_reaches_further() {
         let expected = ("/agentIds/1".to_owned(), "unknown_value".to_owned());
         assert_eq!(refused.faults(), [expected]);
     }
+    let withdrawn = key.delete(&format!("{PATH}?userId=ada")).await;
+    let expected = ("userId".to_owned(), "not_combinable".to_owned());
+    assert_eq!(withdrawn.faults(), [expected]);
     // It sees no key that reaches further.
     let keys = key.get("/api/keys").await.ok();
     let mut names: Vec<_> = keys["data"]

@@ -161,3 +161,22 @@ fn arguments_that_are_nested_too_deep_are_omitted() {
         .collect();
     assert_eq!(kept, [deep, json!({})]);
 }
+
+/// A stored call that runs, or waits after its approval, tells readers of no end.
+#[test]
+fn stored_calls_without_an_outcome_have_no_end() {
+    let mut approved =
+        after(&[Called("shop/refund", &json!({}))]).tool_calls(OpenCallStatus::Running);
+    approved[0].status = ToolCall::WAITING.to_owned();
+    for (status, has_ended) in [
+        (ToolCall::RUNNING, false),
+        (ToolCall::WAITING, false),
+        (ToolCall::OK, true),
+    ] {
+        let mut calls = approved.clone();
+        status.clone_into(&mut calls[0].status);
+        let reply = PartialReply::restored(String::new(), calls);
+        let ends = reply.tools.iter().filter(|event| event.has_ended).count();
+        assert_eq!(ends, usize::from(has_ended), "{status}");
+    }
+}

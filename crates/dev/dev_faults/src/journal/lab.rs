@@ -126,7 +126,9 @@ impl Lab {
         settings.variables.extend(doubles.variables());
         // Every node accepts the tokens that another one has issued.
         let url = ("SERVER__PUBLIC_URL", "https://agents.example.org");
-        settings.variables.push((url.0.to_owned(), url.1.to_owned()));
+        settings
+            .variables
+            .push((url.0.to_owned(), url.1.to_owned()));
         let file = settings.database_url.strip_prefix("sqlite://");
         let file = file.map(PathBuf::from);
         let (mut services, mut gates) = (Vec::new(), Vec::new());

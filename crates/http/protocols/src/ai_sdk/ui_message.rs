@@ -75,14 +75,16 @@ enum ToolState {
     Ended(ToolOutcome),
 }
 
-/// The state of a tool call that waits.
+/// The state of a tool call without an outcome.
 #[derive(Debug, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 enum WaitingState {
-    /// The client, which runs it.
+    /// It runs, or waits for the client, which runs it.
     InputAvailable,
-    /// The user, who must approve it.
+    /// It waits for the user, who must approve it.
     ApprovalRequested { approval: Approval },
+    /// It is approved, and waits for answers to other calls.
+    ApprovalResponded { approval: Approval },
 }
 
 /// The outcome of a tool call.
@@ -147,16 +149,23 @@ impl ToolOutcome {
 impl ToolPart {
     fn of(call: ToolCall) -> Self {
         let needs = call.needs_of_user();
+        let approval = |approved| Approval {
+            id: call.id.clone(),
+            approved,
+            reason: None,
+        };
         let state = match needs {
             Some(ActionNeeded::Approval) => ToolState::Waiting(WaitingState::ApprovalRequested {
-                approval: Approval {
-                    id: call.id.clone(),
-                    approved: None,
-                    reason: None,
-                },
+                approval: approval(None),
             }),
-            Some(_) => ToolState::Waiting(WaitingState::InputAvailable),
-            None => ToolState::Ended(ToolOutcome::new(&call.id, &call.status, call.result)),
+            None if call.has_returned() => {
+                ToolState::Ended(ToolOutcome::new(&call.id, &call.status, call.result))
+            }
+            None if call.status == ToolCall::WAITING => {
+                let approval = approval(Some(true));
+                ToolState::Waiting(WaitingState::ApprovalResponded { approval })
+            }
+            _ => ToolState::Waiting(WaitingState::InputAvailable),
         };
         Self {
             kind: format!("tool-{}", function_name(&call.name)),

@@ -247,15 +247,20 @@ async fn a_test_of_rules_shows_the_call_and_makes_none() {
     assert_eq!(serde_json::to_value(test.call).unwrap(), expected);
 }
 
+/// The rules have changed between the call and the decision of staff.
 #[tokio::test]
-async fn the_result_is_the_reply_if_the_rule_of_a_call_is_gone() {
-    let mut request = request_to([], "shop/refund", "");
-    add_step(
-        &mut request,
-        "another-1",
-        "{}",
-        &json!({"status": "ok", "data": "refunded"}),
+async fn the_result_is_the_reply_if_no_rule_makes_the_reported_call_any_more() {
+    let catch_all = pattern_rule(".*", "Anything else?");
+    let other = acting_rule("Sent: {{result}}", json!({"tool": "shop/send"}));
+    let changed = acting_rule(
+        "Now: {{result}}",
+        json!({"tool": "shop/refund", "arguments": {"id": "2"}}),
     );
-    let (text, _) = collect_reply(&engine(), request).await;
-    assert_eq!(text, "refunded");
+    for rules in [vec![], vec![catch_all], vec![other], vec![changed]] {
+        let mut request = request_to(rules, "shop/refund", "refund order 1");
+        let result = json!({"status": "ok", "data": "refunded"});
+        add_step(&mut request, "another-1", r#"{"id":"1"}"#, &result);
+        let (text, _) = collect_reply(&engine(), request).await;
+        assert_eq!(text, "refunded");
+    }
 }
