@@ -123,7 +123,7 @@ async fn events_of_agents_out_of_reach_are_not_sent() {
             "{sent}"
         );
     }
-    let room = json!({"channels": [format!("agent:{}", confined.internal)]});
+    let room = json!({"channel": format!("agent:{}", confined.internal)});
     let refused = socket.expect_problem("subscribe", room.clone()).await;
     assert_eq!(refused["code"], "agent_not_found", "{refused}");
     let ticket = confined
@@ -139,49 +139,54 @@ async fn events_of_agents_out_of_reach_are_not_sent() {
     confined.api.stop().await;
 }
 
+/// The status of a response in the form of another protocol.
+async fn status(caller: &Caller, method: &str, path: &str, body: Option<&Value>) -> u16 {
+    let request = caller.request(method, path);
+    let request = match body {
+        Some(body) => request.json(body),
+        None => request,
+    };
+    request.open().await.status().as_u16()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn other_protocols_do_not_know_agents_out_of_reach() {
     let confined = Confined::start().await;
-    let (open, internal) = (&confined.open, &confined.internal);
-    let models = confined.user.get("/v1/models").await.ok();
+    let (user, open, internal) = (&confined.user, &confined.open, &confined.internal);
+    let models = user.get("/v1/models").await.ok();
     assert!(models.to_string().contains(open), "{models}");
     assert!(!models.to_string().contains(internal), "{models}");
-    for model in [internal.as_str(), "Internal"] {
-        let shown = confined.user.get(&format!("/v1/models/{model}")).await;
-        assert_eq!(shown.status, 404, "{}", shown.text());
-        let body = json!({"model": model, "messages": [{"role": "user", "content": "Hello"}]});
-        let refused = confined.user.post("/v1/chat/completions", body).await;
-        assert_eq!(refused.status, 404, "{}", refused.text());
+    let completion = |model: &str| {
+        let messages = [json!({"role": "user", "content": "Hello"})];
+        let metadata = json!({"conversation_key": "k"});
+        json!({"model": model, "messages": messages, "metadata": metadata})
+    };
+    let part = json!({"type": "text", "text": "Hello"});
+    let message = json!({"id": "m", "role": "user", "parts": [part]});
+    let chat = json!({"id": "k", "messages": [message], "trigger": "submit-message"});
+    let message = json!({"id": "m", "role": "user", "content": "Hello"});
+    let run = json!({"threadId": "k", "runId": "r", "state": {}, "messages": [message], "tools": [],
+        "context": [], "forwardedProps": {}});
+    let completions = "/v1/chat/completions";
+    for (agent, expected) in [(open, 200), (internal, 404)] {
+        for (path, body) in [
+            (completions.to_owned(), completion(agent)),
+            (format!("/ai-sdk/agents/{agent}/chat"), chat.clone()),
+            (format!("/ag-ui/agents/{agent}/run"), run.clone()),
+        ] {
+            let found = status(user, "POST", &path, Some(&body)).await;
+            assert_eq!(found, expected, "{path}");
+        }
+        for path in [
+            format!("/v1/models/{agent}"),
+            format!("/ai-sdk/agents/{agent}/chat/k/messages"),
+            format!("/ag-ui/agents/{agent}/run?threadId=k"),
+        ] {
+            assert_eq!(status(user, "GET", &path, None).await, expected, "{path}");
+        }
     }
-    let body = json!({"model": open, "messages": [{"role": "user", "content": "Hello"}]});
-    let answered = confined
-        .user
-        .post("/v1/chat/completions", body.clone())
-        .await;
-    // Users need the agent's permission for chats that are not stored.
-    assert_eq!(answered.status, 400, "{}", answered.text());
-    let mut stored = body;
-    stored["metadata"] = json!({"conversation_key": "k"});
-    confined
-        .user
-        .post("/v1/chat/completions", stored)
-        .await
-        .ok();
-    let message = json!({"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hello"}]});
-    let body = json!({"id": "chat", "messages": [message], "trigger": "submit-message"});
-    let path = format!("/ai-sdk/agents/{internal}/chat");
-    assert_eq!(confined.user.post(&path, body).await.status, 404);
-    let input = json!({"threadId": "t", "runId": "r", "state": {}, "messages": [
-        {"id": "m", "role": "user", "content": "Hello"}], "tools": [], "context": [], "forwardedProps": {}});
-    let path = format!("/ag-ui/agents/{internal}/run");
-    assert_eq!(confined.user.post(&path, input).await.status, 404);
-    for path in [
-        format!("/ai-sdk/agents/{internal}/chat/k/messages"),
-        format!("/ai-sdk/agents/{internal}/chat/k/stream"),
-        format!("/ag-ui/agents/{internal}/run?threadId=k"),
-    ] {
-        assert_eq!(confined.user.get(&path).await.status, 404, "{path}");
-    }
+    let by_name = completion("Internal");
+    assert_eq!(status(user, "POST", completions, Some(&by_name)).await, 404);
     confined.api.stop().await;
 }
 
