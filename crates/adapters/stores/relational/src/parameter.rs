@@ -86,12 +86,6 @@ impl<'a> From<&'a [Uuid]> for Parameter<'a> {
     }
 }
 
-impl<'a> From<&'a Option<Vec<Uuid>>> for Parameter<'a> {
-    fn from(ids: &'a Option<Vec<Uuid>>) -> Self {
-        Self::Ids(ids.as_deref())
-    }
-}
-
 /// The ids of the agents that can be reached; null for all.
 pub(crate) fn agent_ids(reach: &AgentReach) -> Option<Vec<Uuid>> {
     let ids = reach.ids()?;

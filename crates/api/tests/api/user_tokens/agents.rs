@@ -244,9 +244,16 @@ async fn a_credential_issues_no_credential_that_reaches_further() {
         .iter()
         .map(|it| &it["name"])
         .collect();
-    names.sort_by_key(|name| name.to_string());
+    names.sort_by_key(ToString::to_string);
     assert_eq!(names, ["child", "shop"]);
+    confined.api.stop().await;
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_of_a_key_are_few_and_concern_no_whole_tenant() {
+    let confined = Confined::start().await;
+    let open = &confined.open;
+    let draft = json!({"name": "shop", "scopes": ["chat:write"], "agentIds": [open]});
     for (wrong, code) in [
         (json!({"agentIds": []}), "too_short"),
         (json!({"agentIds": vec![open; 51]}), "too_many"),
@@ -257,7 +264,7 @@ async fn a_credential_issues_no_credential_that_reaches_further() {
             .as_object_mut()
             .unwrap()
             .extend(wrong.as_object().unwrap().clone());
-        let refused = api.writer().post("/api/keys", draft).await;
+        let refused = confined.api.writer().post("/api/keys", draft).await;
         assert_eq!(
             refused.faults(),
             [("/agentIds".to_owned(), code.to_owned())]

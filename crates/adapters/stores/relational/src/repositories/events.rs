@@ -87,7 +87,7 @@ impl<S: EventSql> EventLog for Repositories<S> {
     ) -> Result<EventPage, RepositoryError> {
         let types = type_names(query);
         let agents = reached_agents(query);
-        let filters = filters(tenant, query, &types, MAX_SCANNED_EVENTS, &agents);
+        let filters = filters(tenant, query, &types, MAX_SCANNED_EVENTS, agents.as_deref());
         let rows = self.0.fetch_all(S::PAGE, &filters).await?;
         let (records, bounds) = events_with_bounds(tenant, &rows)?;
         drop(rows);
@@ -105,7 +105,7 @@ impl<S: EventSql> EventLog for Repositories<S> {
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
         let types = type_names(query);
         let agents = reached_agents(query);
-        let filters = filters(tenant, query, &types, MAX_COUNTED_EVENTS, &agents);
+        let filters = filters(tenant, query, &types, MAX_COUNTED_EVENTS, agents.as_deref());
         let counted = self.0.fetch_optional(S::COUNT, &filters).await?;
         let count: i64 = read::value("events", counted)?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
@@ -155,7 +155,7 @@ fn filters<'a>(
     query: &'a EventQuery,
     types: &'a [&'a str],
     scanned: i64,
-    agents: &'a Option<Vec<Uuid>>,
+    agents: Option<&'a [Uuid]>,
 ) -> [Parameter<'a>; 12] {
     let visibility = query.visibility.as_ref();
     let principal = visibility.map(|visibility| visibility.principal.as_str());
@@ -174,7 +174,7 @@ fn filters<'a>(
         visibility.is_none_or(|visibility| visibility.conversations),
         principal.unwrap_or_default(),
         user_id,
-        agents,
+        Parameter::Ids(agents),
     ]
 }
 

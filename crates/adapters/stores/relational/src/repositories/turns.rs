@@ -132,7 +132,7 @@ impl<S: TurnSql> TurnRepository for Repositories<S> {
             tenant,
             before,
             one_more,
-            &agents,
+            Parameter::Ids(agents.as_deref()),
             user,
             query.conversation,
             query.from,

@@ -120,6 +120,12 @@ fn tools_of_the_client_are_read_with_what_is_demanded_of_them() {
             let offered: Vec<_> = read.tools.iter().map(|tool| &*tool.name).collect();
             assert_eq!(offered, ["f"].repeat(usize::from(is_offered)), "{members}");
         }
+    }
+}
+
+#[test]
+fn malformed_tools_are_reported_with_their_place() {
+    for key in [json!(null), json!("c-1")] {
         for (malformed, at) in [
             (
                 json!({"type": "function", "function": {"name": "f g"}}),
