@@ -30,8 +30,8 @@ pub struct UnverifiedToken<'text> {
 
 impl<'text> UnverifiedToken<'text> {
     /// Parses a token. Returns `None` if it is too long, is not a signed token, has an algorithm
-    /// that is never accepted, or has critical extensions (`crit`) other than [`AGENT_IDS`]. Keys and addresses of keys in
-    /// its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
+    /// that is never accepted, or has critical extensions (`crit`) other than `agent_ids`. Keys and addresses
+    /// of keys in its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
     pub fn parse(text: &'text str) -> Option<Self> {
         if text.len() > MAX_TOKEN_BYTES {
             return None;

@@ -151,8 +151,8 @@ impl SigningKeys {
         self.ring().published(self.clock.now())
     }
 
-    /// Returns a token with this media type, these claims and this critical extension. The signing key is one whose
-    /// signatures are accepted for at least `life`.
+    /// Returns a token with this media type, these claims and this critical extension. The signing key is one
+    /// whose signatures are accepted for at least `life`.
     pub(crate) fn sign(
         &self,
         media_type: &str,
