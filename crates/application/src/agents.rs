@@ -211,6 +211,7 @@ impl AgentService {
             })
     }
 }
+
 /// Reads an agent, unless the caller cannot reach it.
 pub(crate) async fn find_reachable(
     agents: &dyn AgentRepository,

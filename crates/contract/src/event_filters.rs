@@ -104,7 +104,8 @@ pub async fn events_are_filtered_by_agent(storage: &Store) {
     }
 }
 
-/// Whoever reaches only some agents sees their own events and those of their conversations.
+/// The events of other agents, and those of their conversations, are hidden from a principal that reaches only
+/// some agents.
 pub async fn events_of_agents_out_of_reach_are_hidden(storage: &Store) {
     two_conversations(storage).await;
     for (agents, expected) in [

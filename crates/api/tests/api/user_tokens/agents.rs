@@ -217,7 +217,7 @@ async fn a_credential_issues_no_credential_that_reaches_further() {
         404
     );
 
-    // What it issues reaches what it reaches.
+    // The credentials that it issues reach the same agents.
     let issued = token(&key, json!({"userId": "ada"})).await;
     let user = api.caller(Some(&issued));
     assert_eq!(
