@@ -208,7 +208,8 @@ impl TurnService {
     }
 
     /// Lists the turns with calls that wait for an answer, the newest first, and returns the cursor of the
-    /// next page. Callers that are confined to a user see those of its conversations.
+    /// next page. Callers that are confined to a user see those of its conversations, except turns of which
+    /// only hidden calls wait.
     pub async fn list_waiting(
         &self,
         caller: &Principal,
@@ -242,8 +243,10 @@ impl TurnService {
         };
         let turns = &self.context.ports.turns;
         let found = turns.list_waiting(&caller.tenant, &query).await?;
+        let (mut page, next) = shown(found.value, caller, &binding);
+        page.items.retain(|turn| query.waiting_for.is_needed_by(turn));
         Ok(AsOf {
-            value: shown(found.value, caller, &binding),
+            value: (page, next),
             position: found.position,
         })
     }

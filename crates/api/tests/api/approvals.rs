@@ -13,10 +13,16 @@ use crate::{
 
 /// An agent that calculates once someone has approved it.
 pub(crate) async fn calculating_agent(api: &ApiServer, approver: &str) -> String {
+    agent_with_calculator(api, json!({"approver": approver})).await
+}
+
+/// The same, with these members in the entry of the tool.
+pub(crate) async fn agent_with_calculator(api: &ApiServer, mut entry: Value) -> String {
+    entry["name"] = json!("calculator");
+    entry["approval"] = json!("always");
     let call = json!({"tool": "calculator", "arguments": {"expression": "{{capture.1}}"}});
     let rules = json!([{"pattern": "what is (.*)\\?", "call": call, "reply": "{{result}}."}]);
-    let tools = json!([{"name": "calculator", "approval": "always", "approver": approver}]);
-    let config = json!({"engine": "rules", "rules": rules, "tools": tools});
+    let config = json!({"engine": "rules", "rules": rules, "tools": [entry]});
     id_of(&api.agent(json!({"name": "Ada", "config": config})).await)
 }
 

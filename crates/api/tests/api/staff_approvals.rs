@@ -8,11 +8,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::{
     api_server::ApiServer,
-    approvals::{actions, ask, calculating_agent, decision, text},
+    approvals::{actions, agent_with_calculator, ask, calculating_agent, decision, text},
     caller::Caller,
     engines::turn,
     external_users::User,
     issuer::{ExternalIssuer, ProviderKind},
+    user_tokens::{BACKEND, backend, user},
 };
 
 /// Waits for the end of the turn that a decision has begun.
@@ -153,6 +154,22 @@ async fn nobody_decides_in_their_own_conversation() {
         .post(&actions(&id), decision(&id, "approve"))
         .await;
     assert_eq!(decided.status, 202, "{}", decided.text());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_are_not_told_of_hidden_calls_that_wait() {
+    let api = ApiServer::start().await;
+    let entry = json!({"approver": "staff", "visibility": "none"});
+    let agent = agent_with_calculator(&api, entry).await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let chat = json!({"agentId": agent, "message": "What is 2 + 3?"});
+    let asked = ada.post("/api/chat", chat).await.ok();
+    let seen = ada.get("/api/turns?waitingFor=staff").await.ok();
+    assert_eq!(seen["data"], json!([]));
+    let listed = staff(&api).await.get("/api/turns?waitingFor=staff");
+    assert_eq!(listed.await.ok()["data"][0]["id"], asked["turnId"]);
     api.stop().await;
 }
 

@@ -74,6 +74,12 @@ impl WaitingFor {
             Self::Staff => "staff",
         }
     }
+
+    /// Returns whether a call of a turn waits for it.
+    pub fn is_needed_by(self, turn: &Turn) -> bool {
+        let mut waiting = turn.tool_calls.iter().filter(|call| call.needs.is_some());
+        waiting.any(|call| call.needs_of_user().is_some() == (self == Self::User))
+    }
 }
 
 /// A request for one page of the turns with calls that wait for an answer.

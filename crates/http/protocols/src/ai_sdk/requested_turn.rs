@@ -1,7 +1,10 @@
 //! The turn that a request wants: a new one, or the one of the request that it repeats.
 
 use application::ChatCommand;
-use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnId, TurnStatus};
+use domain::{
+    ConversationId, FaultCode, IdempotencyKey, InputFault, Message, ProblemCode, Role, TurnId,
+    TurnStatus,
+};
 use kit::{
     auth::{Authorized, ChatWrite},
     body::Schemas,
@@ -126,6 +129,12 @@ impl Submission<'_> {
             // The edited message was never received.
             return Ok(self.submitted(message));
         };
+        if old.message.role != Role::User {
+            // Rejected here, before answers of the same request are given.
+            let detail = "must be the id of a message of the user, with a text";
+            let fault = InputFault::new("/messageId", FaultCode::NotCombinable, detail);
+            return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
+        }
         if let Some(sent) = self.authorized.chat.repeated_edit(&old, &message.text) {
             return Ok(RequestedTurn::Sent(sent));
         }

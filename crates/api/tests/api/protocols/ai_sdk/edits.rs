@@ -103,6 +103,20 @@ async fn a_message_of_another_principal_is_neither_answered_again_nor_edited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reply_cannot_be_edited() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let chat = Chat::new(api.writer(), &agent);
+    let parts = chat.send("m1", "Hello").await.parts().await;
+    let reply = &parts[0]["messageId"];
+    let edit = json!({"id": "c1", "messageId": reply, "messages": [message("m2", "Good day")]});
+    let detail = chat.post(&edit).await.error(422).await;
+    assert!(detail.contains("/messageId"), "{detail}");
+    assert_eq!(chat.messages().await.as_array().map(Vec::len), Some(2));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn equal_edits_that_are_answered_at_once_are_one_turn() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
