@@ -59,8 +59,10 @@ impl Toolbox {
         }
         let mut tools = offered(tools);
         // A tool of a server wins over one of the client with the same function name.
-        let taken: HashSet<_> = tools.iter().map(|tool| tool.function.clone()).collect();
-        let of_client = of_client.into_iter().filter(|it| !taken.contains(&it.name));
+        let mut taken: HashSet<_> = tools.iter().map(|tool| tool.function.clone()).collect();
+        let of_client = of_client
+            .into_iter()
+            .filter(|it| taken.insert(it.name.clone()));
         tools.extend(of_client.map(|definition| AgentTool {
             function: definition.name.clone(),
             definition,

@@ -7,8 +7,7 @@ mod remote_cancellation;
 use std::sync::Arc;
 
 use domain::{
-    AsOf, ConversationId, Listed, Page, Principal, ProblemCode, Seq, Turn, TurnId, TurnStatus,
-    cursor,
+    AsOf, ConversationId, Listed, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor,
 };
 use ports::{
     EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, WaitingQuery,
@@ -50,8 +49,8 @@ pub enum TurnError {
         reason: AnswerRejection,
     },
     /// This process runs no further turns.
-    #[error("not now: {}", .0.as_str())]
-    Unavailable(ProblemCode),
+    #[error("the process is shutting down")]
+    Draining,
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
@@ -244,7 +243,8 @@ impl TurnService {
         let turns = &self.context.ports.turns;
         let found = turns.list_waiting(&caller.tenant, &query).await?;
         let (mut page, next) = shown(found.value, caller, &binding);
-        page.items.retain(|turn| query.waiting_for.is_needed_by(turn));
+        page.items
+            .retain(|turn| query.waiting_for.is_needed_by(turn));
         Ok(AsOf {
             value: (page, next),
             position: found.position,

@@ -8,6 +8,7 @@ use crate::{
     past_calls::{begin, no_messages, shown, shown_within, start},
     results::ResultExt as _,
     setup,
+    waiting_turns::{far, waiting},
 };
 
 /// A fork has the calls of the turns whose messages are copied, and those of turns that they repeat.
@@ -123,4 +124,27 @@ pub async fn history_of_a_fork_has_the_acts_of_superseded_messages(storage: &Sto
         shown.iter().any(|line| line.contains("[call 2]")),
         "{shown:?}"
     );
+}
+
+/// A fork of a conversation whose turn waits has the text so far, and nothing in it waits.
+pub async fn a_fork_does_not_wait(storage: &Store) {
+    let begin = waiting(storage, far()).await;
+    let original = lookup::conversation(storage, begin.target.id()).await;
+    let original = original.expect("the conversation is kept");
+    let messages = lookup::messages(storage, original.id).await;
+    let (fork, committed) = forks::fork(storage, 2, &original, &messages, 1).await;
+    committed.success();
+    let copied = lookup::messages(storage, fork.id).await;
+    let [question, reply] = &copied[..] else {
+        panic!("{copied:?}")
+    };
+    assert_eq!((question.turn_status, reply.turn_status), (None, None));
+    assert_eq!(reply.content, "May I? ");
+    let statuses: Vec<_> = reply.tool_calls.iter().map(|it| &it.status[..]).collect();
+    assert_eq!(statuses, ["dismissed", "dismissed"]);
+    let needs: Vec<_> = reply.tool_calls.iter().filter_map(|it| it.needs).collect();
+    assert_eq!(needs, []);
+    let context = lookup::context(storage, fork.id).await;
+    assert_eq!(context.running_turn, None);
+    assert_eq!(lookup::messages(storage, original.id).await, messages);
 }

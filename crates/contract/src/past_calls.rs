@@ -1,13 +1,18 @@
 //! `ConversationRepository::history`: the tool calls of earlier turns.
 
 use domain::{
-    Agent, Conversation, HistoryLimits, HistoryMessage, ModelResponse, Repetition, ToolStep,
-    TurnStep,
+    ActionNeeded, Agent, Conversation, HistoryLimits, HistoryMessage, ModelResponse, Repetition,
+    ToolStep, TurnStep,
 };
 use ports::HistoryQuery;
 use writes::{BeginTurn, RecordSteps};
 
-use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
+use crate::{
+    Store, fixture, lookup,
+    results::ResultExt as _,
+    setup,
+    waiting_turns::{call, far},
+};
 
 /// Returns the history before a position, as lines: the position, the role, the text, the ids of the calls and
 /// the end of the turn.
@@ -170,6 +175,29 @@ pub async fn history_keeps_turns_without_a_reply_that_may_have_acted(storage: &S
             ]
         );
     }
+}
+
+/// A call that was approved, and begins then, may have acted, too.
+pub async fn history_keeps_failed_turns_with_an_approved_call(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let turn = begin(1, &agent, &conversation, 0);
+    setup::start_turn(storage, &turn).await;
+    let asked = call("call 1", ActionNeeded::Approval, far());
+    let TurnStep::Tool(mut approved) = asked.clone() else {
+        unreachable!()
+    };
+    if let Some(wait) = &mut approved.wait {
+        wait.has_begun = true;
+    }
+    let steps = vec![(0, TurnStep::Model(ModelResponse::default())), (1, asked)];
+    record(storage, &turn, steps, Vec::new()).await;
+    let begun = vec![(1, TurnStep::Tool(approved))];
+    record(storage, &turn, Vec::new(), begun).await;
+    setup::fail_turn(storage, &turn).await;
+    assert_eq!(
+        shown(storage, &conversation, 2).await,
+        ["1 user Question 1 [call 1] Failed"]
+    );
 }
 
 /// A call without an end, of a turn that has ended, is settled.

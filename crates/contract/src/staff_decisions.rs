@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Action, ActionNeeded, Approver, Audience, Timestamp, ToolVisibility, TurnId, TurnStep,
-    Unanswered, turn_step::tool_calls,
+    Action, ActionNeeded, Approver, Audience, FinishReason, Timestamp, ToolVisibility, TurnId,
+    TurnStep, Unanswered, turn_step::tool_calls,
 };
 use ports::{WaitingFor, WaitingQuery};
 use writes::{
@@ -38,12 +38,8 @@ async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
 
 /// Turn 1 has completed with this call.
 async fn completed_with(storage: &Store, call: TurnStep) -> BeginTurn {
-    let agent = two_nodes(storage).await;
-    let conversation = setup::conversation(storage, 1, &agent).await;
-    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::start_turn(storage, &begin).await;
     let calls = [call];
-    record(storage, &begin, &calls).await;
+    let begin = runs_with(storage, &calls).await;
     let reply = Reply {
         tool_calls: tool_calls(&calls, Unanswered::Dismissed),
         ..fixture::reply(1)
@@ -173,11 +169,7 @@ pub async fn a_decision_of_staff_waits_for_the_turn_before(storage: &Store) {
     };
     let calls = [call("9", ActionNeeded::Approval, far())];
     record(storage, &next, &calls).await;
-    let suspended = storage
-        .writes
-        .write(suspend(&next, &calls, far()))
-        .await
-        .success();
+    let suspended = storage.writes.write(suspend(&next, &calls)).await.success();
     assert!(
         matches!(suspended, SuspendOutcome::Waits(_)),
         "{suspended:?}"
@@ -204,6 +196,27 @@ pub async fn a_decision_of_staff_waits_for_the_turn_before(storage: &Store) {
         carried.end.as_ref().map(|end| end.status.as_str()),
         Some("denied")
     );
+}
+
+/// A continuation that is cancelled before it begins has the call that staff has decided.
+pub async fn a_cancelled_continuation_has_its_call(storage: &Store) {
+    let begin = asks_user_and_staff(storage, far()).await;
+    let mut continuations = Vec::new();
+    for call in ["1", "3"] {
+        let outcome = answer(storage, &begin, &[(call, Action::Approve)]).await;
+        let AnswerOutcome::Stored { continuation, .. } = outcome else {
+            panic!("{outcome:?}")
+        };
+        continuations.push((continuation.expect("a turn"), call));
+    }
+    for (id, call) in continuations.into_iter().rev() {
+        let (turns, stamp) = (&storage.turns, fixture::stamp(700));
+        let cancel = turns.cancel_turn(&begin.tenant, id, None, None, &stamp);
+        cancel.await.success();
+        let turn = lookup::turn(storage, id).await.expect("the turn is kept");
+        let calls: Vec<_> = turn.tool_calls.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(calls, [call]);
+    }
 }
 
 /// A sweep reports calls that nobody has decided in time, unless their reply is superseded or their
@@ -251,16 +264,21 @@ pub async fn waiting_turns_are_listed_by_time(storage: &Store) {
 
 /// Turn 1 runs, with a call that waits for staff (`1`) and one that waits for the user (`2`).
 async fn asked_both(storage: &Store) -> (BeginTurn, [TurnStep; 2]) {
-    let agent = two_nodes(storage).await;
-    let conversation = setup::conversation(storage, 1, &agent).await;
-    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::start_turn(storage, &begin).await;
     let calls = [
         staff_call("1", fixture::at(550)),
         call("2", ActionNeeded::Approval, far()),
     ];
-    record(storage, &begin, &calls).await;
-    (begin, calls)
+    (runs_with(storage, &calls).await, calls)
+}
+
+/// Turn 1 runs, with these calls.
+async fn runs_with(storage: &Store, calls: &[TurnStep]) -> BeginTurn {
+    let agent = two_nodes(storage).await;
+    let conversation = setup::conversation(storage, 1, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    record(storage, &begin, calls).await;
+    begin
 }
 
 /// A turn goes on with the last answer of its user, while staff has not decided yet.
@@ -268,7 +286,7 @@ pub async fn a_turn_does_not_wait_for_staff(storage: &Store) {
     let (begin, calls) = asked_both(storage).await;
     let suspended = storage
         .writes
-        .write(suspend(&begin, &calls, far()))
+        .write(suspend(&begin, &calls))
         .await
         .success();
     assert!(
@@ -292,7 +310,7 @@ pub async fn a_queued_message_dismisses_no_call_of_staff(storage: &Store) {
     setup::queue_turn(storage, &queued).await;
     let suspended = storage
         .writes
-        .write(suspend(&begin, &calls, far()))
+        .write(suspend(&begin, &calls))
         .await
         .success();
     assert!(
@@ -313,4 +331,54 @@ pub async fn a_cancellation_ends_calls_of_staff(storage: &Store) {
     cancel.await.success();
     assert_eq!(statuses(storage, &begin).await, ["cancelled", "cancelled"]);
     assert_eq!(waiting_for_staff(storage).await, []);
+}
+
+/// Turn 1 waits for its user (`2`), and for staff: `1`, and `3` until this time.
+async fn asks_user_and_staff(storage: &Store, expires_at: Timestamp) -> BeginTurn {
+    let calls = [
+        staff_call("1", far()),
+        call("2", ActionNeeded::Approval, far()),
+        staff_call("3", expires_at),
+    ];
+    let begin = runs_with(storage, &calls).await;
+    let suspended = storage.writes.write(suspend(&begin, &calls));
+    let suspended = suspended.await.success();
+    assert!(
+        matches!(suspended, SuspendOutcome::Waits(_)),
+        "{suspended:?}"
+    );
+    begin
+}
+
+/// While a turn waits for its user, a decision of staff does not change how long it does.
+pub async fn a_decision_of_staff_leaves_questions_to_the_user(storage: &Store) {
+    let begin = asks_user_and_staff(storage, fixture::at(650)).await;
+    let outcome = answer(storage, &begin, &[("1", Action::Approve)]).await;
+    assert!(
+        matches!(outcome, AnswerOutcome::Stored { .. }),
+        "{outcome:?}"
+    );
+    assert_eq!(run_sweep(storage, &sweep()).await.failed, []);
+}
+
+/// A turn that supersedes one that waits dismisses the calls of staff, too.
+pub async fn an_edit_dismisses_all_calls_that_wait(storage: &Store) {
+    let begin = asks_user_and_staff(storage, far()).await;
+    let edit = BeginTurn {
+        target: existing(&begin),
+        turn_id: fixture::turn_id(2),
+        message_id: fixture::message_id(10),
+        reply_id: fixture::message_id(11),
+        stamp: fixture::stamp(800),
+        ..begin.clone()
+    };
+    setup::start_turn(storage, &fixture::superseding(edit, 1, 0)).await;
+    assert_eq!(statuses(storage, &begin).await, ["dismissed"; 3]);
+    assert_eq!(waiting_for_staff(storage).await, []);
+    let late = answer(storage, &begin, &[("1", Action::Approve)]).await;
+    assert!(matches!(late, AnswerOutcome::Rejected { .. }), "{late:?}");
+    let messages = lookup::all_messages(storage, begin.target.id()).await;
+    let reply = &messages[1];
+    assert_eq!(reply.finish_reason, Some(FinishReason::Dismissed));
+    assert!(reply.superseded_at.is_some());
 }

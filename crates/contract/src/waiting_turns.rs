@@ -12,7 +12,7 @@ use writes::{
 use crate::{
     Store,
     dead_nodes::{run_sweep, sweep, sweeper, two_nodes},
-    fixture, forks, log, lookup,
+    fixture, log, lookup,
     results::ResultExt as _,
     setup,
 };
@@ -44,14 +44,13 @@ fn text_so_far(calls: &[TurnStep]) -> Reply {
     }
 }
 
-pub(crate) fn suspend(begin: &BeginTurn, calls: &[TurnStep], expires_at: Timestamp) -> SuspendTurn {
+pub(crate) fn suspend(begin: &BeginTurn, calls: &[TurnStep]) -> SuspendTurn {
     SuspendTurn {
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
         node: begin.node,
         reply: text_so_far(calls),
-        expires_at,
         stamp: fixture::stamp(500),
         promote: true,
     }
@@ -66,7 +65,7 @@ pub(crate) async fn record(storage: &Store, begin: &BeginTurn, calls: &[TurnStep
 }
 
 /// Starts turn 1, which waits for an approval (`1`) and an output (`2`) until this time.
-async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn {
+pub(crate) async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn {
     let agent = two_nodes(storage).await;
     let conversation = setup::conversation(storage, 1, &agent).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -76,7 +75,7 @@ async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn {
         call("2", ActionNeeded::Output, expires_at),
     ];
     record(storage, &begin, &calls).await;
-    let suspended = storage.writes.write(suspend(&begin, &calls, expires_at));
+    let suspended = storage.writes.write(suspend(&begin, &calls));
     let suspended = suspended.await.success();
     assert!(
         matches!(suspended, SuspendOutcome::Waits(_)),
@@ -105,6 +104,7 @@ pub(crate) async fn answer_as(
     answers: &[(&str, Action)],
     may: MayAnswer,
 ) -> AnswerOutcome {
+    let number: u32 = answers[0].0.parse().unwrap_or_default();
     let answers = answers.iter().map(|(id, action)| CallAnswer {
         call_id: (*id).to_owned(),
         action: action.clone(),
@@ -116,8 +116,8 @@ pub(crate) async fn answer_as(
         answers: answers.collect(),
         may,
         node: sweeper(),
-        continuation: fixture::turn_id(50),
-        reply_id: fixture::message_id(51),
+        continuation: fixture::turn_id(50 + number),
+        reply_id: fixture::message_id(60 + number),
         stamp: fixture::stamp(600),
     };
     storage.writes.write(answer).await.success()
@@ -345,36 +345,13 @@ pub async fn a_turn_does_not_wait_before_a_queued_message(storage: &Store) {
     setup::queue_turn(storage, &queued).await;
     let calls = [call("1", ActionNeeded::Approval, far())];
     record(storage, &begin, &calls).await;
-    let suspended = storage.writes.write(suspend(&begin, &calls, far()));
+    let suspended = storage.writes.write(suspend(&begin, &calls));
     let suspended = suspended.await.success();
     let SuspendOutcome::Dismissed { promoted, .. } = suspended else {
         panic!("{suspended:?}")
     };
     assert_eq!(promoted.expect("the queued turn").turn.id, queued.turn_id);
     assert_eq!(statuses(storage, &begin).await, ["dismissed"]);
-}
-
-/// A fork of a conversation whose turn waits has the text so far, and nothing in it waits.
-pub async fn a_fork_does_not_wait(storage: &Store) {
-    let begin = waiting(storage, far()).await;
-    let original = lookup::conversation(storage, begin.target.id()).await;
-    let original = original.expect("the conversation is kept");
-    let messages = lookup::messages(storage, original.id).await;
-    let (fork, committed) = forks::fork(storage, 2, &original, &messages, 1).await;
-    committed.success();
-    let copied = lookup::messages(storage, fork.id).await;
-    let [question, reply] = &copied[..] else {
-        panic!("{copied:?}")
-    };
-    assert_eq!((question.turn_status, reply.turn_status), (None, None));
-    assert_eq!(reply.content, "May I? ");
-    let statuses: Vec<_> = reply.tool_calls.iter().map(|it| &it.status[..]).collect();
-    assert_eq!(statuses, ["dismissed", "dismissed"]);
-    let needs: Vec<_> = reply.tool_calls.iter().filter_map(|it| it.needs).collect();
-    assert_eq!(needs, []);
-    let context = lookup::context(storage, fork.id).await;
-    assert_eq!(context.running_turn, None);
-    assert_eq!(lookup::messages(storage, original.id).await, messages);
 }
 
 /// A waiting turn can be cancelled. Its text so far stays.

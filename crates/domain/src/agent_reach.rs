@@ -72,6 +72,14 @@ impl AgentReach {
             }
         }
     }
+
+    /// Returns those of the scopes that concern the whole tenant, which go only with all agents.
+    pub fn too_wide(&self, scopes: &Scopes) -> Scopes {
+        if self.is_all() {
+            return Scopes::NONE;
+        }
+        scopes.intersection(&OF_WHOLE_TENANTS.into_iter().collect())
+    }
 }
 
 /// The scopes that no principal with fewer than all agents has: they concern the whole tenant.
@@ -105,16 +113,6 @@ impl ConfinedScopes {
             None => (scopes, AgentReach::ALL),
             Some(confined) => (confined.scopes, confined.agent_ids),
         }
-    }
-}
-
-impl AgentReach {
-    /// Returns those of the scopes that concern the whole tenant, which go only with all agents.
-    pub fn too_wide(&self, scopes: &Scopes) -> Scopes {
-        if self.is_all() {
-            return Scopes::NONE;
-        }
-        scopes.intersection(&OF_WHOLE_TENANTS.into_iter().collect())
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     FaultCode, InputFault,
     fault::push_index,
+    tool_call::is_function_name,
     tool_call::{is_nested_deeper, json_bytes},
 };
 
@@ -101,12 +102,6 @@ fn has_foreign_reference(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(has_foreign_reference),
         _ => false,
     }
-}
-
-/// Returns whether models accept a name for a tool.
-pub(crate) fn is_function_name(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !name.is_empty() && name.len() <= 64 && name.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

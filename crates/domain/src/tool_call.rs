@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ActionNeeded, Approver, PrincipalId, Timestamp, ToolEnd, ToolVisibility, UnknownMembers,
+    ActionNeeded, Approver, PrincipalId, Timestamp, ToolEnd, ToolVisibility, TurnId,
+    UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
 };
 
@@ -119,6 +120,21 @@ pub fn function_name(tool: &str) -> String {
         _ => '_',
     });
     letters.take(FUNCTION_NAME_LENGTH).collect()
+}
+
+/// Returns whether models accept a name for a function.
+pub fn is_function_name(name: &str) -> bool {
+    !name.is_empty() && function_name(name) == name
+}
+
+/// Returns the id of the call of a turn with this number, from 1.
+pub fn call_id(turn: TurnId, number: usize) -> String {
+    format!("{turn}-{number}")
+}
+
+/// Returns the turn of a call.
+pub fn turn_of_call(call_id: &str) -> Option<TurnId> {
+    call_id.rsplit_once('-')?.0.parse().ok()
 }
 
 /// What is kept of the arguments and results of the calls of a turn.

@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     AgentConfig, Approver, ClientTool, FaultCode, InputFault, ToolVisibility, UnknownMembers,
-    client_tool::{fault_of_parameters, is_function_name},
-    fault::push_index,
-    open_enum::open_enum,
+    client_tool::fault_of_parameters, fault::push_index, open_enum::open_enum,
+    tool_call::is_function_name,
 };
 
 /// Ends the name of an entry that is about all tools of a server.

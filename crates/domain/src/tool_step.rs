@@ -90,6 +90,14 @@ pub enum Repetition {
     Harmless,
 }
 
+impl Wait {
+    /// Returns whether others than the user must approve the call, such as an approver of a newer version.
+    pub fn is_for_staff(&self) -> bool {
+        self.approver
+            .is_some_and(|approver| approver != Approver::User)
+    }
+}
+
 impl ToolStep {
     /// Returns whether it waits for an answer.
     pub fn is_waiting(&self) -> bool {
@@ -104,8 +112,7 @@ impl ToolStep {
 
     /// Returns whether others than the user must approve it.
     pub fn is_for_staff(&self) -> bool {
-        let approver = self.approver();
-        approver.is_some_and(|approver| approver != Approver::User)
+        self.wait.as_ref().is_some_and(|wait| wait.is_for_staff())
     }
 
     /// Returns whether its turn waits for an answer to it.

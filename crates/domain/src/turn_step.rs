@@ -35,6 +35,14 @@ impl TurnStep {
         }
     }
 
+    /// Returns the tool call, if it is one.
+    pub const fn call(&self) -> Option<&ToolStep> {
+        match self {
+            Self::Tool(call) => Some(call),
+            Self::Model(_) | Self::Resumed(_) | Self::Unknown => None,
+        }
+    }
+
     /// Returns the step as JSON text. It consists of texts, numbers and JSON, so this cannot fail.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -136,16 +144,16 @@ pub fn model_steps(journal: &[TurnStep]) -> Vec<Arc<ModelStep>> {
     steps.into_iter().map(Arc::new).collect()
 }
 
+/// Returns the calls of a journal.
+pub fn calls(journal: &[TurnStep]) -> impl Iterator<Item = &ToolStep> {
+    journal.iter().filter_map(TurnStep::call)
+}
+
 /// Returns the calls of a journal as clients see them.
 pub fn tool_calls(journal: &[TurnStep], unanswered: Unanswered) -> Vec<ToolCall> {
     let mut kept = KeptCallData::default();
-    let calls = journal.iter().filter_map(|step| match step {
-        TurnStep::Tool(call) => Some(call),
-        _ => None,
-    });
-    calls
-        .map(|call| call.shown(&mut kept, unanswered))
-        .collect()
+    let shown = calls(journal).map(|call| call.shown(&mut kept, unanswered));
+    shown.collect()
 }
 
 /// Returns the requests to models in a journal.

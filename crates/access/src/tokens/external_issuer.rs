@@ -55,10 +55,7 @@ impl ExternalIssuer {
             principal: Principal {
                 tenant,
                 id: PrincipalId::new(user.as_str()),
-                scopes: {
-                    let granted = granted_scopes(&claims, &self.issuer);
-                    granted.without(&self.issuer.agents.too_wide(&granted))
-                },
+                scopes: granted_scopes(&claims, &self.issuer),
                 agents: self.issuer.agents.clone(),
                 user_id: Some(user),
                 names_user: false,

@@ -10,17 +10,19 @@ use crate::jwt::Claims;
 
 /// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
 /// scope nor a mapped role grant nothing. No user may issue user tokens, because those end with the
-/// key or client that issued them, and a user has neither.
+/// key or client that issued them, and a user has neither. Users of an issuer that reaches only some agents
+/// have no scope that concerns the whole tenant.
 pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
     let found = issuer
         .scope_claims
         .iter()
         .filter_map(|path| path.find(claims.members()));
     let granted = found.flat_map(words);
-    granted
+    let granted: Scopes = granted
         .flat_map(|word| scopes(word, &issuer.role_scopes))
         .filter(|scope| *scope != Scope::UserTokensIssue)
-        .collect()
+        .collect();
+    granted.without(&issuer.agents.too_wide(&granted))
 }
 
 /// Splits a string into words at spaces. In a list, each string is one word, whatever it contains. In an

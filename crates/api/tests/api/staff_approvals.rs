@@ -168,7 +168,8 @@ async fn users_are_not_told_of_hidden_calls_that_wait() {
     let asked = ada.post("/api/chat", chat).await.ok();
     let seen = ada.get("/api/turns?waitingFor=staff").await.ok();
     assert_eq!(seen["data"], json!([]));
-    let listed = staff(&api).await.get("/api/turns?waitingFor=staff");
+    let staff = staff(&api).await;
+    let listed = staff.get("/api/turns?waitingFor=staff");
     assert_eq!(listed.await.ok()["data"][0]["id"], asked["turnId"]);
     api.stop().await;
 }

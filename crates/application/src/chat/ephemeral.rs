@@ -126,14 +126,10 @@ impl TurnRunner {
     /// Returns the tools of a chat whose client has described those that it runs. Others of the client are
     /// withheld.
     fn tools_of_ephemeral(&self, agent: &Agent, of_chat: &[ClientTool]) -> ToolsOfAgent {
-        let mut others = of_chat.to_vec();
-        for index in self.clashing_tools(agent, of_chat).into_iter().rev() {
-            others.remove(index);
-        }
         let ToolsOfAgent {
             tools,
             mut unavailable,
-        } = self.tools_of(agent, &others);
+        } = self.tools_of(agent, of_chat);
         let is_described = |name: &str| of_chat.iter().any(|described| described.name == name);
         let is_offered = |tool: &AgentTool| tool.provider.is_some() || is_described(&tool.function);
         let (offered, withheld): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(is_offered);

@@ -55,11 +55,10 @@ impl TurnFinisher<'_> {
             .await
     }
 
-    /// Lets the turn wait for an answer to one of its calls. `calls` are all of them.
+    /// Lets the turn wait for an answer to one of its calls.
     pub(super) async fn suspend(
         &self,
         reply: Reply,
-        expires_at: Timestamp,
         completed: impl Fn(&Reply, Timestamp) -> CompletedChat,
     ) -> FinishedTurn {
         if self.lowest_level() < LEVEL {
@@ -68,7 +67,7 @@ impl TurnFinisher<'_> {
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
         let now = self.context.ports.clock.now();
-        let stored = self.write_suspension(&reply, expires_at, now).await;
+        let stored = self.write_suspension(&reply, now).await;
         match stored {
             Ok(SuspendOutcome::Waits(committed)) => {
                 let chat = CompletedChat {
@@ -97,7 +96,6 @@ impl TurnFinisher<'_> {
     async fn write_suspension(
         &self,
         reply: &Reply,
-        expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<SuspendOutcome, RepositoryError> {
         let subject = self.ownership.live.subject();
@@ -107,7 +105,6 @@ impl TurnFinisher<'_> {
             conversation_id: subject.conversation_id,
             node: self.ownership.node,
             reply: reply.clone(),
-            expires_at,
             stamp: Stamp {
                 time: now,
                 actor: subject.started_by.clone(),

@@ -52,7 +52,7 @@ pub(super) struct TurnTask {
     pub(super) window: Option<Vec<HistoryMessage>>,
     /// The time spent in the store so far.
     pub(super) store_time: Duration,
-    /// The entries of its journal, if it is resumed.
+    /// The entries of its journal, if it is resumed, or reports a decision of staff.
     pub(super) journal: Vec<TurnStep>,
 }
 
@@ -216,9 +216,6 @@ impl RunningTask<'_> {
 
     async fn suspend(&self, reply: Reply, journal: &[TurnStep], engine: Duration) -> FinishedTurn {
         let tool_calls = tool_calls(journal, Unanswered::Waiting);
-        let held = tool_calls.iter().filter(|it| it.needs_of_user().is_some());
-        let expires_at = held.filter_map(|call| call.expires_at).min();
-        let expires_at = expires_at.unwrap_or_else(|| self.context.ports.clock.now());
         let reply = Reply {
             tool_calls,
             ..reply
@@ -232,7 +229,7 @@ impl RunningTask<'_> {
             store: self.task.store_time,
             engine,
         };
-        self.finisher().suspend(reply, expires_at, waiting).await
+        self.finisher().suspend(reply, waiting).await
     }
 
     /// Gives the engine what of the history fits its limits.

@@ -7,7 +7,10 @@ use std::{mem, pin::pin, sync::Arc, time::Duration};
 
 pub(crate) use call::object_text;
 use call::{CheckedCall, make_call};
-use domain::{FinishReason, ModelResponse, ModelStep, RequestUsage, ToolEnd, TurnStep};
+use domain::{
+    FinishReason, ModelResponse, ModelStep, RequestUsage, ToolEnd, TurnStep,
+    tool_call::{call_id, turn_of_call},
+};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use ports::{ModelRequest, ReplyError, ToolChoice, ToolContext};
 use serde_json::Value;
@@ -136,7 +139,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         let expires_at = self.journal.map(|journal| journal.now() + time);
         let mut calls = Vec::new();
         for (number, requested) in (first..).zip(response.calls) {
-            let id = format!("{}-{number}", self.request.turn_id);
+            let id = call_id(self.request.turn_id, number);
             let may_run = self.calls_left > 0;
             calls.push(CheckedCall::new(
                 requested,
@@ -206,10 +209,10 @@ impl<S: ReplySink> AgentLoop<'_, S> {
 
     /// Returns the number of calls of the earlier turn that this one continues. They keep their ids.
     fn carried_calls(&self) -> usize {
-        let own = self.request.turn_id.to_string();
         let steps = self.request.steps.iter();
         let calls = steps.flat_map(|step| &step.calls);
-        calls.filter(|call| !call.call_id.starts_with(&own)).count()
+        let is_own = |id: &str| turn_of_call(id) == Some(self.request.turn_id);
+        calls.filter(|call| !is_own(&call.call_id)).count()
     }
 
     /// Returns the requests to models that no step contains.

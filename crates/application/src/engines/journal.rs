@@ -9,7 +9,9 @@ use std::{
 };
 
 use domain::{
-    AgentReach, ModelStep, NodeId, Timestamp, ToolStep, TurnStep, turn_step::model_steps,
+    AgentReach, ModelStep, NodeId, Timestamp, ToolStep, TurnStep,
+    tool_call::turn_of_call,
+    turn_step::{calls, model_steps},
 };
 use parking_lot::Mutex;
 use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
@@ -66,11 +68,7 @@ impl<'a> Journal<'a> {
             call.waits_for_staff() && call.name == name && own == *arguments
         };
         let entries = self.entries.lock().clone();
-        let mut own = entries.iter().filter_map(|step| match step {
-            TurnStep::Tool(call) => Some(call),
-            _ => None,
-        });
-        if own.any(is_equal) {
+        if calls(&entries).any(is_equal) {
             return true;
         }
         let subject = self.live.subject();
@@ -106,11 +104,11 @@ impl<'a> Journal<'a> {
     /// Returns the engine of the last response of this turn. No other one continues it. One whose call the turn
     /// has taken over from another turn does not count: the agent may have another engine by now.
     pub(crate) fn engine(&self) -> Option<String> {
-        let own = format!("{}-", self.live.subject().turn_id);
+        let own = Some(self.live.subject().turn_id);
         let entries = self.entries.lock();
         let is_taken_over = |at: usize| {
-            let next = entries.get(at + 1);
-            matches!(next, Some(TurnStep::Tool(call)) if !call.call_id.starts_with(&own))
+            let next = entries.get(at + 1).and_then(TurnStep::call);
+            next.is_some_and(|call| turn_of_call(&call.call_id) != own)
         };
         let mut newest_first = entries.iter().enumerate().rev();
         newest_first.find_map(|(at, step)| match step {
@@ -154,7 +152,7 @@ impl<'a> Journal<'a> {
         {
             let mut entries = self.entries.lock();
             for step in steps {
-                let TurnStep::Tool(call) = &step else {
+                let Some(call) = step.call() else {
                     continue;
                 };
                 let begun = entries.iter().position(|it| has_call_id(it, &call.call_id));
@@ -207,5 +205,5 @@ impl<'a> Journal<'a> {
 }
 
 fn has_call_id(step: &TurnStep, call_id: &str) -> bool {
-    matches!(step, TurnStep::Tool(call) if call.call_id == call_id)
+    step.call().is_some_and(|call| call.call_id == call_id)
 }

@@ -86,14 +86,18 @@ impl Sweeper {
             let swept = self.context.ports.writes.write(sweep).await?;
             let changed = swept.failed.len() + swept.promoted.len();
             for id in swept.failed {
-                tracing::warn!(turn = %id, "turn failed: its nodes have died, or it was queued for too long");
+                tracing::warn!(
+                    turn = %id,
+                    "turn failed: its nodes have died, it was queued for too long, or nobody has \
+                     answered it"
+                );
                 self.context.live.on_remote_change(id, true);
-            }
-            for call in swept.undecided {
-                expire(&self.context, &self.runner, tenant, call).await?;
             }
             for (promoted, node) in swept.promoted.into_iter().zip(node.into_iter().cycle()) {
                 self.runner.run_promoted(promoted, node);
+            }
+            for call in swept.undecided {
+                expire(&self.context, &self.runner, tenant, call).await?;
             }
             if changed < CHUNK {
                 return Ok(());

@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use domain::tool_call::{FUNCTION_NAME_LENGTH, function_name};
+use domain::tool_call::{FUNCTION_NAME_LENGTH, function_name, is_function_name};
 
 /// Returns the function names of these capabilities, in their order. Valid names are kept; in
 /// others, `_` replaces invalid characters, and a number makes duplicates unique.
 pub(crate) fn function_names(capabilities: &[&str]) -> Vec<String> {
-    let valid = |name: &&&str| is_valid(name);
+    let valid = |name: &&&str| is_function_name(name);
     let mut taken: HashSet<String> = capabilities
         .iter()
         .filter(valid)
         .map(ToString::to_string)
         .collect();
     let mut name = |capability: &&str| {
-        if is_valid(capability) {
+        if is_function_name(capability) {
             return (*capability).to_owned();
         }
         let base = function_name(capability);
@@ -29,10 +29,6 @@ pub(crate) fn function_names(capabilities: &[&str]) -> Vec<String> {
         name
     };
     capabilities.iter().map(&mut name).collect()
-}
-
-fn is_valid(name: &str) -> bool {
-    !name.is_empty() && function_name(name) == name
 }
 
 #[cfg(test)]
@@ -64,7 +60,7 @@ mod tests {
         ) {
             let capabilities: Vec<_> = capabilities.iter().map(String::as_str).collect();
             let names = function_names(&capabilities);
-            prop_assert!(names.iter().all(|name| is_valid(name)));
+            prop_assert!(names.iter().all(|name| is_function_name(name)));
             let distinct: HashSet<_> = names.iter().collect();
             prop_assert_eq!(distinct.len(), capabilities.len());
         }

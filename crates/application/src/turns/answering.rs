@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Action, Audience, ConversationId, MessageId, Principal, PrincipalId, ProblemCode, Scope, Stamp,
-    TenantId, TurnId,
+    Action, Audience, ConversationId, MessageId, Principal, PrincipalId, Scope, Stamp, TenantId,
+    TurnId,
 };
 use ports::RepositoryError;
 use writes::{AnswerOutcome, AnswerTurn, CallAnswer, MayAnswer, NotStaff, UndecidedCall};
@@ -80,7 +80,7 @@ impl TurnService {
     }
 }
 
-/// Reports a call that staff has not decided in time, as if someone had said so.
+/// Answers a call that staff has not decided in time with [`Action::Expire`].
 pub(crate) async fn expire(
     context: &ChatContext,
     runner: &Arc<TurnRunner>,
@@ -111,7 +111,7 @@ pub(crate) async fn expire(
             Ok(())
         }
         // Someone has decided meanwhile, or this process ends.
-        Ok(_) | Err(TurnError::Unavailable(_)) => Ok(()),
+        Ok(_) | Err(TurnError::Draining) => Ok(()),
         Err(TurnError::Store(error)) => Err(error),
         Err(error) => Err(RepositoryError::Unavailable(error.into())),
     }
@@ -152,7 +152,7 @@ impl Answering<'_> {
     ) -> Result<AnswerOutcome, TurnError> {
         for _ in 0..ATTEMPTS {
             let node = runner.promotes_to();
-            let node = node.ok_or(TurnError::Unavailable(ProblemCode::Draining))?;
+            let node = node.ok_or(TurnError::Draining)?;
             let answer = AnswerTurn {
                 tenant: self.tenant.clone(),
                 turn_id: self.turn_id,

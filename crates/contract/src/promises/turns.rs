@@ -166,7 +166,6 @@ macro_rules! turn_promises {
                 a_turn_that_nobody_answers_expires,
                 a_new_message_dismisses_a_waiting_turn,
                 a_turn_does_not_wait_before_a_queued_message,
-                a_fork_does_not_wait,
                 a_waiting_turn_can_be_cancelled,
                 a_waiting_turn_ends_with_its_conversation,
             }
@@ -174,6 +173,9 @@ macro_rules! turn_promises {
                 a_hidden_call_is_not_found,
                 a_decision_of_staff_begins_another_turn,
                 a_decision_of_staff_waits_for_the_turn_before,
+                a_cancelled_continuation_has_its_call,
+                a_decision_of_staff_leaves_questions_to_the_user,
+                an_edit_dismisses_all_calls_that_wait,
                 a_sweep_reports_undecided_calls,
                 a_deletion_dismisses_undecided_calls,
                 waiting_turns_are_listed_by_time,

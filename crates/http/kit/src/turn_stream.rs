@@ -33,7 +33,7 @@ pub trait TurnEncoder {
     fn add(&mut self, event: TurnEvent, output: &mut Self::Output) -> impl Future<Output = ()>;
 
     /// Returns the turn whose events follow in place of this last one, if it goes on.
-    fn go_on(&mut self, _last: &TurnEvent) -> impl Future<Output = Option<AcceptedTurn>> {
+    fn next_turn(&mut self, _last: &TurnEvent) -> impl Future<Output = Option<AcceptedTurn>> {
         async { None }
     }
 }
@@ -134,7 +134,7 @@ impl<E: TurnEncoder> EncodedTurn<E> {
         self.interrupted = self.interruption(&event);
         if self.interrupted.is_none() {
             if event.is_last()
-                && let Some(turn) = self.encoder.go_on(&event).await
+                && let Some(turn) = self.encoder.next_turn(&event).await
             {
                 self.events = turn.events();
                 return;

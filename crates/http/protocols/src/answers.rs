@@ -12,6 +12,7 @@ use application::{
 };
 use domain::{
     Action, ActionNeeded, ConversationId, ProblemCode, ToolCall, TurnEvent, TurnId, TurnStatus,
+    tool_call::turn_of_call,
 };
 use kit::{
     auth::{Authorized, ChatWrite, missing_conversations_read},
@@ -59,7 +60,7 @@ impl ClientCalls {
         conversation: Option<ConversationId>,
     ) -> Result<Option<AnsweredTurn>, ApiError> {
         let newest = self.answers.last().map(|answer| &*answer.call_id);
-        let (Some(id), Some(conversation)) = (newest.and_then(turn_of), conversation) else {
+        let (Some(id), Some(conversation)) = (newest.and_then(turn_of_call), conversation) else {
             return Ok(None);
         };
         let turn = match authorized.turns.get(authorized.caller(), id).await {
@@ -105,11 +106,6 @@ pub(crate) fn denial(reason: &Value) -> Action {
     Action::Deny {
         reason: reason.map(letters),
     }
-}
-
-/// Returns the turn of a call.
-fn turn_of(call_id: &str) -> Option<TurnId> {
-    call_id.rsplit_once('-')?.0.parse().ok()
 }
 
 /// Returns the answers to calls that wait for such an answer, and decisions about those that are

@@ -1,6 +1,7 @@
 //! `/api/turns/{id}`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::chat::ChatError;
 use domain::{AgentReach, FaultCode, ProblemCode, Timestamp, Turn, TurnEvent, TurnId};
 use kit::{
     actions::ActionsRequest,
@@ -10,7 +11,6 @@ use kit::{
     reads::{self, PageOf},
     request::{Json, PagePermit, PathId, QueryParameters},
     state::HttpState,
-    turn_stream::whole_reply,
 };
 use ports::{WaitingFor, WaitingQuery};
 
@@ -157,11 +157,11 @@ pub async fn answer_turn(
         ResponseMode::Full if is_continuation => respond_async(&authorized, accepted).await,
         ResponseMode::Async => respond_async(&authorized, accepted).await,
         ResponseMode::Full => {
-            // However it ends, the turn tells it.
-            if let Err(error) = whole_reply(&request, accepted, true).await
-                && !matches!(error.code.status(), 409 | 502 | 503 | 504)
-            {
-                return Err(error);
+            match accepted.reply().await {
+                Ok(_) | Err(ChatError::Cancelled) => {}
+                // A turn that has failed is a response, too; one that another node continues is not.
+                Err(ChatError::Failed(problem)) if problem.code != ProblemCode::Draining => {}
+                Err(error) => return Err(error.into()),
             }
             let turn = authorized.turns.get(authorized.caller(), id.0).await?;
             Ok(HttpResponse::Ok().json(turn.value))

@@ -11,7 +11,9 @@ use access::AuthContext;
 use domain::{AgentId, ConversationId, IdempotencyKey, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 use kit::{
     actions::ActionsRequest,
-    auth::{ChatWrite, EventsRead, check_credential_origin, count_request, unauthenticated},
+    auth::{
+        ChatWrite, EventsRead, ToolsAnswer, check_credential_origin, count_request, unauthenticated,
+    },
     chat::ConversationReference,
     operations,
     problem::ApiError,
@@ -247,7 +249,7 @@ async fn act(
     command: u64,
     frame: ActFrame,
 ) -> Result<CommandOutcome, ApiError> {
-    let services = context.open::<ChatWrite>(caller)?;
+    let services = context.open::<ToolsAnswer>(caller)?;
     let id = turn_id(&frame.turn_id)?;
     let actions = ActionsRequest::from(frame.actions);
     // All further events of the turn have later positions.

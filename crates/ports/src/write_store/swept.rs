@@ -11,7 +11,8 @@ pub struct SweptConversation {
     pub id: ConversationId,
     /// Its running turn, if that has no live node.
     pub lost: Option<TurnId>,
-    /// Its running turn, if that has waited for an answer for too long.
+    /// A turn with a call that was not answered in time: the running one, or one that has ended, whose call
+    /// waits for staff.
     pub unanswered: Option<TurnId>,
     /// The queued turns, in the order of their `turn.queued` events.
     pub waiting: Vec<WaitingTurn>,

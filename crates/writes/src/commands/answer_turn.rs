@@ -4,8 +4,9 @@ mod call;
 mod outcome;
 
 use domain::{
-    ConversationId, EventType, MessageId, NodeId, Stamp, TenantId, TurnId, TurnStep, Unanswered,
-    turn_step::tool_calls,
+    ConversationId, EventType, MessageId, NodeId, Stamp, TenantId, ToolStep, TurnId, TurnStep,
+    Unanswered,
+    turn_step::{calls, tool_calls},
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -13,7 +14,11 @@ use ports::{
 };
 
 pub use self::outcome::{AnswerOutcome, AnswerRejection, CallAnswer, MayAnswer, NotStaff};
-use super::{ending::turn_ids, in_doubt, promotion::promoted_turn};
+use super::{
+    ending::{next_expiry_of_questions, turn_ids},
+    in_doubt,
+    promotion::promoted_turn,
+};
 use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Scope};
 
 /// Answers tool calls of a turn: all of them, or none. The first answer to a call wins; the same answer again
@@ -98,7 +103,7 @@ impl Command for AnswerTurn {
         let journal = facts.journal(&self.tenant, self.turn_id).to_vec();
         Some(AnswerOutcome::Stored {
             committed,
-            resumed: own.and_then(|row| going_on(row, conversation?, journal)),
+            resumed: own.and_then(|row| resumed_turn(row, conversation?, journal)),
             continuation: None,
         })
     }
@@ -133,9 +138,12 @@ impl Command for AnswerTurn {
         });
         planner.rows.changed_steps.extend(rows);
         let mut changed = changed.into_iter();
-        let decided = changed.find(|&number| is_decided_by_staff(&journal[number]));
+        let decided = changed.find_map(|number| {
+            let call = journal[number].call();
+            Some((number, call.filter(|call| call.is_for_staff())?))
+        });
         let outcome = match decided {
-            Some(number) => self.continue_with(planner, (row, conversation), &journal, number),
+            Some(decided) => self.continue_with(planner, (row, conversation), &journal, decided),
             None => self.store(planner, (row, conversation), journal),
         };
         Ok(Planned::Applied(outcome))
@@ -152,8 +160,10 @@ impl AnswerTurn {
     ) -> Result<Vec<usize>, (usize, AnswerRejection)> {
         let mut changed = Vec::new();
         for (index, answer) in self.answers.iter().enumerate() {
-            let is_asked = |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.call_id == answer.call_id);
-            let number = journal.iter().position(is_asked);
+            let is_asked = |call: &ToolStep| call.call_id == answer.call_id;
+            let number = journal
+                .iter()
+                .position(|step| step.call().is_some_and(is_asked));
             let number = number.ok_or((index, AnswerRejection::NotFound))?;
             let TurnStep::Tool(call) = &mut journal[number] else {
                 continue;
@@ -173,12 +183,8 @@ impl AnswerTurn {
         let [answer] = &self.answers[..] else {
             return None;
         };
-        journal.iter().find_map(|step| match step {
-            TurnStep::Tool(call) if call.call_id == answer.call_id => {
-                call.wait.as_ref()?.decision.as_ref()?.continuation
-            }
-            _ => None,
-        })
+        let asked = calls(journal).find(|call| call.call_id == answer.call_id)?;
+        asked.wait.as_ref()?.decision.as_ref()?.continuation
     }
 
     /// Lets the turn go on, or wait for the answers that it lacks.
@@ -189,15 +195,14 @@ impl AnswerTurn {
         journal: Vec<TurnStep>,
     ) -> AnswerOutcome {
         let ids = turn_ids(&row.turn, conversation);
-        let holds_turn =
-            |step: &TurnStep| matches!(step, TurnStep::Tool(call) if call.holds_turn());
-        if journal.iter().any(holds_turn) {
+        if calls(&journal).any(ToolStep::holds_turn) {
+            let tool_calls = tool_calls(&journal, Unanswered::Waiting);
             planner.rows.waits.push(TurnWait {
                 tenant: self.tenant.clone(),
                 id: self.turn_id,
                 reply_seq: row.reply_seq,
-                tool_calls: tool_calls(&journal, Unanswered::Waiting),
-                expires_at: expires_at(&journal),
+                expires_at: next_expiry_of_questions(&tool_calls),
+                tool_calls,
             });
             let kind = EventType::TurnRequiresAction;
             let waits = planner.log_turn(&self.tenant, &self.stamp, kind, ids);
@@ -217,14 +222,14 @@ impl AnswerTurn {
         planner.touch((&self.tenant, self.conversation_id), conversation);
         AnswerOutcome::Stored {
             committed: Committed::at(resumed),
-            resumed: going_on(row, conversation, journal),
+            resumed: resumed_turn(row, conversation, journal),
             continuation: None,
         }
     }
 }
 
 /// The turn for the node that runs it now.
-fn going_on(
+fn resumed_turn(
     row: &TurnRow,
     conversation: &ConversationFacts,
     journal: Vec<TurnStep>,
@@ -234,17 +239,4 @@ fn going_on(
         journal,
         ..promoted
     }))
-}
-
-/// The time from which the first call for which the turn waits can no longer be answered.
-fn expires_at(journal: &[TurnStep]) -> Option<domain::Timestamp> {
-    let waiting = journal.iter().filter_map(|step| match step {
-        TurnStep::Tool(call) if call.holds_turn() => Some(call.wait.as_ref()?.expires_at),
-        _ => None,
-    });
-    waiting.min()
-}
-
-fn is_decided_by_staff(step: &TurnStep) -> bool {
-    matches!(step, TurnStep::Tool(call) if call.is_for_staff())
 }

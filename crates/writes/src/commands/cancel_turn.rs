@@ -54,8 +54,10 @@ impl Command for CancelTurn {
         let key = (&self.tenant, self.conversation_id);
         ending::needs_more(key, self.turn_id, self.node.is_some(), facts, query);
         let found = facts.conversation(&self.tenant, self.conversation_id);
-        let is_running = found.is_some_and(|found| found.running == Some(self.turn_id));
-        if is_running {
+        // A queued continuation begins with entries.
+        let has_entries =
+            found.is_some_and(|it| it.running == Some(self.turn_id) || it.continuations > 0);
+        if has_entries {
             query.journals.insert((self.tenant.clone(), self.turn_id));
         }
     }

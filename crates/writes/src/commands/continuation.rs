@@ -10,23 +10,21 @@ use ports::write_store::{ConversationFacts, StepRow, TurnRow, TurnWait};
 
 use super::{
     answer_turn::{AnswerOutcome, AnswerTurn},
-    ending::{turn_ids, unchanged},
+    ending::{next_expiry, next_expiry_of_questions, turn_ids, unchanged},
     promotion::promoted_turn,
 };
 use crate::{Committed, Planner, PromotedTurn};
 
 impl AnswerTurn {
-    /// Begins the turn that makes the call in entry `number` of the journal, or reports why it is not made.
+    /// Begins the turn that makes the decided call in entry `number` of the journal, or reports why it is not
+    /// made.
     pub(super) fn continue_with(
         &self,
         planner: &mut Planner<'_>,
         (row, conversation): (&TurnRow, &ConversationFacts),
         journal: &[TurnStep],
-        number: usize,
+        (number, decided): (usize, &ToolStep),
     ) -> AnswerOutcome {
-        let TurnStep::Tool(decided) = &journal[number] else {
-            return AnswerOutcome::NotFound;
-        };
         let steps = carried_steps(journal, number, decided);
         planner.rows.waits.push(self.with_decision(row, decided));
         let is_free = conversation.running.is_none() && conversation.first_waiting.is_none();
@@ -86,7 +84,10 @@ impl AnswerTurn {
             tenant: self.tenant.clone(),
             id: self.turn_id,
             reply_seq: row.reply_seq,
-            expires_at: tool_calls.iter().filter_map(|call| call.expires_at).min(),
+            expires_at: match row.turn.status {
+                TurnStatus::RequiresAction => next_expiry_of_questions(&tool_calls),
+                _ => next_expiry(tool_calls.iter()),
+            },
             tool_calls,
         }
     }

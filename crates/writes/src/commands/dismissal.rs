@@ -32,6 +32,13 @@ impl Planner<'_> {
             error: None,
         };
         self.end(row, conversation, &end, None, &begin.stamp);
+        if begin.supersession.is_some() {
+            // That changes these rows, too, and a row must be changed once.
+            self.rows.rewritten.pop();
+            if let Some(end) = self.rows.ends.last_mut() {
+                end.action_expires_at = None;
+            }
+        }
     }
 }
 

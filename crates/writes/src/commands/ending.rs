@@ -116,7 +116,7 @@ impl Planner<'_> {
             usage: end.usage.filter(|_| was_running),
             error: end.error.cloned(),
             finished_at,
-            action_expires_at: waiting.filter_map(|call| call.expires_at).min(),
+            action_expires_at: next_expiry(waiting),
         });
         if was_running {
             let user = conversation.user_id.as_deref();
@@ -205,6 +205,16 @@ impl Planner<'_> {
     ) {
         self.advance(conversation, unchanged(key, conversation));
     }
+}
+
+/// Returns the time from which the first of these calls can no longer be answered.
+pub(super) fn next_expiry<'c>(calls: impl Iterator<Item = &'c ToolCall>) -> Option<Timestamp> {
+    calls.filter_map(|call| call.expires_at).min()
+}
+
+/// Returns the same for the calls for which a turn waits.
+pub(super) fn next_expiry_of_questions(calls: &[ToolCall]) -> Option<Timestamp> {
+    next_expiry(calls.iter().filter(|call| call.needs_of_user().is_some()))
 }
 
 /// The event of a turn that ends with a status.

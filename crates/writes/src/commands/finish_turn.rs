@@ -152,14 +152,15 @@ fn repeated_outcome(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Fini
 }
 
 /// The running turn that the end of `ended` started. Its number and its start time show that this
-/// end started it.
+/// end started it. A continuation is left to a sweep, as after an unconfirmed commit.
 fn promoted_turn_of(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Option<PromotedTurn> {
     let conversation = facts.conversation(&finish.tenant, finish.conversation_id)?;
     let row = facts.turn(&finish.tenant, conversation.running?)?;
     let is_next = row.turn_number == Some(ended.turn_number? + 1);
     let promoted_at = ended.turn.finished_at?.max(row.turn.created_at);
     let started_then = row.queued_seq.is_some() && row.turn.started_at == Some(promoted_at);
-    (is_next && started_then && row.node == Some(finish.node))
+    let is_own = row.node == Some(finish.node) && row.turn.continues.is_none();
+    (is_next && started_then && is_own)
         .then(|| promoted_turn(row, conversation))
         .flatten()
 }

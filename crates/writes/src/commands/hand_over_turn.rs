@@ -18,8 +18,8 @@ pub struct HandOverTurn {
     pub conversation_id: ConversationId,
     /// The node that runs the turn: the fencing token.
     pub node: NodeId,
-    /// True if nobody stopped the turn, but it does not run any more. That counts like the death of its
-    /// process, so that a turn that can never end is not resumed for ever.
+    /// True if this process holds the turn, but does not run it. That counts like the death of the process,
+    /// so that a turn that can never end is not resumed for ever.
     pub was_lost: bool,
 }
 

@@ -72,7 +72,8 @@ pub(super) fn ended(
 }
 
 /// The turn that `node` started with the event after the end of another turn of the conversation. A
-/// turn that has ended since needs no runner.
+/// turn that has ended since needs no runner. A continuation is left to a sweep: it begins with entries,
+/// which are not among the facts.
 fn promoted_turn_after(
     facts: &Facts,
     (tenant, conversation): (&TenantId, ConversationId),
@@ -87,6 +88,7 @@ fn promoted_turn_after(
     })?;
     let row: &TurnRow = facts
         .turn(tenant, start.turn_id?)
-        .filter(|row| row.turn.status == TurnStatus::InProgress && row.node == Some(node))?;
+        .filter(|row| row.turn.status == TurnStatus::InProgress && row.node == Some(node))
+        .filter(|row| row.turn.continues.is_none())?;
     promoted_turn(row, facts.conversation(tenant, conversation)?)
 }

@@ -1,6 +1,6 @@
 //! Entries of the journal of a running turn.
 
-use domain::{ConversationId, NodeId, TenantId, TurnId, TurnStep};
+use domain::{ConversationId, NodeId, TenantId, ToolStep, TurnId, TurnStep};
 use ports::{
     FactsQuery, RepositoryError,
     write_store::{RunningTurn, StepRow, TurnCalls},
@@ -36,19 +36,17 @@ impl RecordSteps {
             step: step.clone(),
         })
     }
-}
 
-impl RecordSteps {
-    /// What the new calls say about the turn.
+    /// What the calls that begin say about the turn.
     fn calls(&self) -> Option<TurnCalls> {
-        let calls = self.begun.iter().filter_map(|(_, step)| match step {
-            TurnStep::Tool(call) => Some(call.may_have_acted()),
-            _ => None,
-        });
+        // An approved call was recorded before, and begins now.
+        let approved = self.changed.iter().filter(|(_, step)| !step.has_ended());
+        let calls = self.begun.iter().chain(approved);
+        let acts = calls.filter_map(|(_, step)| step.call().map(ToolStep::may_have_acted));
         Some(TurnCalls {
             tenant: self.tenant.clone(),
             id: self.turn_id,
-            may_act: calls.reduce(|any, acts| any || acts)?,
+            may_act: acts.reduce(|any, acts| any || acts)?,
         })
     }
 }

@@ -1,13 +1,13 @@
 //! A running turn that begins to wait for an answer to a tool call.
 
 use domain::{
-    ConversationId, EventType, FinishReason, NodeId, Stamp, TenantId, Timestamp, ToolCall, TurnId,
-    TurnStatus, Unanswered,
+    ConversationId, EventType, FinishReason, NodeId, Stamp, TenantId, ToolCall, TurnId, TurnStatus,
+    Unanswered,
 };
 use ports::{Facts, FactsQuery, RepositoryError, write_store::TurnWait};
 
 use super::{
-    ending::{self, Ending, turn_ids, unchanged},
+    ending::{self, Ending, next_expiry_of_questions, turn_ids, unchanged},
     in_doubt,
 };
 use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Reply, Scope};
@@ -27,8 +27,6 @@ pub struct SuspendTurn {
     pub node: NodeId,
     /// The reply so far, with the calls that wait.
     pub reply: Reply,
-    /// The time from which the calls can no longer be answered.
-    pub expires_at: Timestamp,
     /// The actor and time of the event.
     pub stamp: Stamp,
     /// `true` if a queued turn may be promoted to this node.
@@ -128,7 +126,7 @@ impl Command for SuspendTurn {
             id: self.turn_id,
             reply_seq: Some(reply_seq),
             tool_calls: self.reply.tool_calls.clone(),
-            expires_at: Some(self.expires_at),
+            expires_at: next_expiry_of_questions(&self.reply.tool_calls),
         });
         let ids = turn_ids(&row.turn, conversation);
         let waits = planner.log_turn(

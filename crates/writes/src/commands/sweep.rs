@@ -18,7 +18,8 @@ use crate::{Command, Committed, Planned, Planner, PromotedTurn, Scope};
 /// One pass over a tenant's turns. Gives to `node` every turn in progress without a node, or whose node
 /// is marked as dead or unknown, with `turn.resumed`; but a turn whose processes have died twice without
 /// ending a step fails as `interrupted`, which releases its idempotency key like any retryable failure.
-/// Fails as `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued
+/// Fails as `action_expired` turns whose user has not answered in time, and returns the calls that staff
+/// has not decided in time. Fails as `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued
 /// turn of each conversation without a turn in progress, also behind turns that this pass failed, in the
 /// order of their `turn.queued` events. The actor of each event is the principal that started the turn.
 /// Changes at most `limit` turns; a caller that receives that many calls again.
@@ -91,8 +92,8 @@ impl Command for Sweep {
             query.conversations.insert((tenant(), conversation.id));
             let turns = conversation.turns().map(|turn| (tenant(), turn));
             query.turns.extend(turns);
-            let begun = conversation.lost.or(conversation.unanswered);
-            let with_entries = begun.into_iter().chain(conversation.next());
+            let with_journal = conversation.lost.or(conversation.unanswered);
+            let with_entries = with_journal.into_iter().chain(conversation.next());
             query
                 .journals
                 .extend(with_entries.map(|turn| (tenant(), turn)));
@@ -155,7 +156,7 @@ impl SweepPass<'_, '_> {
         }
         if let Some(unanswered) = swept.unanswered {
             self.expire(unanswered, found);
-            is_free = self.failed.contains(&unanswered);
+            is_free |= self.failed.contains(&unanswered);
         }
         for waiting in swept.waiting.iter().filter(|waiting| waiting.is_expired) {
             self.fail(waiting.id, found, ProblemCode::EngineTimeout);

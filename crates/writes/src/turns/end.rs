@@ -78,7 +78,7 @@ pub struct PromotedTurn {
     pub reply_id: Option<MessageId>,
     /// The tools that the client has added, and runs itself.
     pub client_tools: Vec<ClientTool>,
-    /// The entries of its journal; empty unless it is resumed.
+    /// The entries of its journal; empty unless it is resumed, or reports a decision of staff.
     pub journal: Vec<TurnStep>,
 }
 

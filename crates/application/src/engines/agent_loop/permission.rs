@@ -67,6 +67,6 @@ pub(super) fn visibility(
         return config.visibility_of_unknown_tools();
     };
     let configured = config.tool_entry(name).and_then(|entry| entry.visibility);
-    let asked = wait.filter(|wait| wait.approver != Some(Approver::Staff));
+    let asked = wait.filter(|wait| !wait.is_for_staff());
     configured.or(asked.map(|_| ToolVisibility::Full))
 }

@@ -232,7 +232,7 @@ impl From<TurnError> for ApiError {
             TurnError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
             TurnError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             TurnError::Answer { index, reason } => rejected_answer(index, reason),
-            TurnError::Unavailable(code) => Self::new(code),
+            TurnError::Draining => Self::new(ProblemCode::Draining),
             TurnError::Store(error) => error.into(),
         }
     }

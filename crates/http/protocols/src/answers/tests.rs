@@ -47,8 +47,8 @@ fn only_what_follows_is_new() {
 
 #[test]
 fn the_id_of_a_call_names_its_turn() {
-    assert_eq!(turn_of(&format!("{TURN}-12")), TURN.parse().ok());
-    assert_eq!(turn_of("call_1"), None);
+    assert_eq!(turn_of_call(&format!("{TURN}-12")), TURN.parse().ok());
+    assert_eq!(turn_of_call("call_1"), None);
 }
 
 #[test]

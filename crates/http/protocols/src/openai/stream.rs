@@ -113,7 +113,7 @@ impl TurnEncoder for ReplyChunks {
         }
     }
 
-    async fn go_on(&mut self, last: &TurnEvent) -> Option<AcceptedTurn> {
+    async fn next_turn(&mut self, last: &TurnEvent) -> Option<AcceptedTurn> {
         let TurnEvent::RequiresAction(waiting) = last else {
             return None;
         };

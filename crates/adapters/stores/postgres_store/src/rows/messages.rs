@@ -17,8 +17,10 @@ relational::statements! {
         " as n where true"
     );
 
+    /// The turn of a message that asked a question has been dismissed.
     const SUPERSEDE: &str = concat!(
-        "update messages m set superseded_at = n.at \
+        "update messages m set superseded_at = n.at, finish_reason = case m.finish_reason \
+            when 'requires_action' then 'dismissed' else m.finish_reason end \
         from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz),
         " as n (tenant, conversation, from_seq, at) \
@@ -107,6 +109,7 @@ pub(super) fn set_turns(batch: &mut CteBatch, rows: &[MessageTurn]) {
             .column(rows, |row| row.turn_id.uuid())
     });
 }
+
 /// Updates the messages of turns that waited.
 pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
     batch.add(REWRITE, rows, |rewrite, rows| {

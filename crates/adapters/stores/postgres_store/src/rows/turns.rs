@@ -191,6 +191,7 @@ pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
             .column(rows, |row| row.started_at.date_time())
     });
 }
+
 /// Lets turns in progress wait for an answer.
 pub(super) fn wait(batch: &mut CteBatch, rows: &[TurnWait]) {
     batch.add(WAIT, rows, |wait, rows| {

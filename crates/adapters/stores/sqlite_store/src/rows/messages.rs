@@ -11,8 +11,10 @@ relational::statements! {
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+    /// The turn of a message that asked a question has been dismissed.
     const SUPERSEDE: &str = "\
-        update messages set superseded_at = ? \
+        update messages set superseded_at = ?, finish_reason = case finish_reason \
+            when 'requires_action' then 'dismissed' else finish_reason end \
         where tenant_id = ? and conversation_id = ? and seq >= ? and superseded_at is null";
 
     const SET_TURN: &str = "\
@@ -84,6 +86,7 @@ pub(super) fn set_turn<'r>(changes: &mut Changes<'r>, row: &'r MessageTurn) {
         ],
     );
 }
+
 /// Updates the message of a turn that waited.
 pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
     let message = &row.message;

@@ -147,6 +147,7 @@ pub(super) fn start<'r>(changes: &mut Changes<'r>, row: &'r TurnStart) {
         ],
     );
 }
+
 /// Lets a turn in progress wait for an answer.
 pub(super) fn wait<'r>(
     changes: &mut Changes<'r>,
