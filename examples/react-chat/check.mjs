@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 const { KEY = "", AGENT = "", PORT = "5173" } = process.env;
 const SERVICE = (process.env.SERVICE ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
 /** The scopes of the key: those of the page, and the one that issues its tokens. */
-const SCOPES = ["user-tokens:issue", "agents:read", "chat:write", "conversations:read", "conversations:write", "events:read"];
+const SCOPES = ["user-tokens:issue", "chat:write", "conversations:read", "conversations:write", "events:read"];
 const origin = `http://localhost:${PORT}`;
 const stop = (reason) => {
   console.error(reason);
@@ -30,7 +30,7 @@ if (!/^https?:\/\//.test(SERVICE)) stop(`SERVICE must begin with http:// or http
 const { scopes } = (await check("KEY", "/api/principal")).body;
 const missing = SCOPES.filter((scope) => !scopes.includes(scope));
 if (missing.length > 0) stop(`KEY lacks scopes: create a key that has ${missing.join(", ")}, too`);
-const { headers } = await check("AGENT", `/api/agents/${encodeURIComponent(AGENT)}`);
+const { headers } = await check("AGENT", `/api/profiles/${encodeURIComponent(AGENT)}`);
 if (!headers.has("Access-Control-Allow-Origin"))
   stop(`The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${origin}`);
 const listen = async () => once(createServer().listen({ port: PORT, host: "localhost" }), "listening");

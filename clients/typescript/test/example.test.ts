@@ -211,7 +211,7 @@ test("a start says in one line what is missing", async () => {
     [{ SERVICE: new URL(example.url).origin }, `${example.url} is another server: set SERVICE to the address of the service.`],
     [{ KEY: "agk_…" }, "The service does not accept KEY: "],
     [
-      { KEY: service.key("user-tokens:issue,chat:write,agents:read") },
+      { KEY: service.key("user-tokens:issue,chat:write") },
       "create a key that has conversations:read, conversations:write, events:read, too",
     ],
     [{ SERVICE: `${service.url}/` }, "The service does not allow the page: "],

@@ -9,7 +9,7 @@ import { startService } from "./service.js";
 
 const folderOf = (name: string) => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 export const folder = folderOf("react-chat");
-const SCOPES = "user-tokens:issue,agents:read,chat:write,conversations:read,conversations:write,events:read";
+const SCOPES = "user-tokens:issue,chat:write,conversations:read,conversations:write,events:read";
 
 /** Sends a message from a page. */
 export const send = async (page: Page, text: string): Promise<void> => {

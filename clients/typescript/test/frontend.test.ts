@@ -78,7 +78,7 @@ test("a visitor keeps its user, whose token reads agents too", async () => {
   const { token } = (await again.json()) as { token: string };
   const visitor = createClient({ url: service.url, getToken: () => token });
   const agent = await service.newAgent();
-  expect((await visitor.agents.get(agent)).id).toBe(agent);
+  expect((await visitor.profiles.get(agent)).id).toBe(agent);
   expect((await visitor.principal.get()).userId).toBe(cookie!.slice("user=".length));
 });
 

@@ -52,7 +52,7 @@ test.each([
 });
 
 test("an agent that could not be read is read again", async () => {
-  const network = failing("/api/agents/", false);
+  const network = failing("/api/profiles/", false);
   const agent = liveAgent(network.client, agentId);
   const unsubscribe = agent.subscribe(() => {});
   await expect

@@ -62,6 +62,7 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
     EventQuery {
         visibility: Some(EventVisibility {
             agents,
+            whole_agents: agents,
             conversations,
             principal: PrincipalId::new(principal),
             user_id: user.map(ToOwned::to_owned),

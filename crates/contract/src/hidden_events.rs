@@ -76,6 +76,7 @@ pub async fn hidden_events_pass_the_same_filters(storage: &Store) {
     query.types = vec![EventType::TurnCompleted, EventType::TurnCancelled];
     let mut visibility = EventVisibility {
         agents: false,
+        whole_agents: false,
         conversations: true,
         principal: fixture::principal(),
         user_id: conversation.user_id.clone(),

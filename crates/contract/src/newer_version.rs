@@ -139,6 +139,7 @@ pub async fn an_event_about_nothing_known_is_visible_to_those_who_see_everything
     append_events(store).await;
     let all = EventVisibility {
         agents: true,
+        whole_agents: true,
         conversations: true,
         principal: PrincipalId::new("key:other"),
         user_id: None,

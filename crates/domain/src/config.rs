@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, Rule, Sizes, ToolEntry, UnknownMembers,
+    FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, ToolEntry, UnknownMembers,
     fault::push_index,
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -94,6 +94,10 @@ pub struct AgentConfig {
         )
     )]
     pub greeting: Option<String>,
+    /// What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub profile: Option<ProfileConfig>,
     /// Reply of the rule engine if no rule matches. Default: built from name and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -260,6 +264,8 @@ impl AgentConfig {
         faults.extend(self.check_tools());
         let metadata = self.metadata.iter().flat_map(check_metadata);
         faults.extend(metadata.map(|fault| fault.below("/metadata")));
+        let profile = self.profile.iter().flat_map(ProfileConfig::check);
+        faults.extend(profile.map(|fault| fault.below("/profile")));
         faults
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, Audience, Conversation, ConversationId, Message, MessageId, Role, ToolCall,
+    Agent, AgentId, EventProfile, Audience, Conversation, ConversationId, Message, MessageId, Role, ToolCall,
     ToolVisibility, Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
@@ -55,6 +55,12 @@ pub enum EventData {
     Agent {
         /// The agent after the change.
         agent: Agent,
+    },
+    /// The same for readers without `agents:read`.
+    #[cfg_attr(feature = "schema", schema(title = "ProfileEventData"))]
+    Profile {
+        /// What pages show of the agent after the change.
+        profile: EventProfile,
     },
     /// The content of `agent.deleted`.
     #[cfg_attr(feature = "schema", schema(title = "AgentDeletedEventData"))]
@@ -109,31 +115,37 @@ impl EventData {
         }
     }
 
-    /// Returns `true` if it is of a turn with tool calls.
-    pub fn has_tool_calls(&self) -> bool {
-        matches!(self, Self::Turn { turn, .. } if !turn.tool_calls.is_empty())
+    /// Returns what the readers see who may not see all: of agents their profiles, and of turns what users
+    /// see of their tool calls. `None` if there is nothing that they do not see.
+    pub fn reduced(&self) -> Option<Self> {
+        match self {
+            Self::Agent { agent } => {
+                let profile = agent.event_profile();
+                Some(Self::Profile { profile })
+            }
+            // Most events have no tool calls, and are not copied.
+            Self::Turn { turn, .. } if !turn.tool_calls.is_empty() => self.clone().shown_to_users(),
+            _ => None,
+        }
     }
 
-    /// Reduces tool calls to what an audience sees of them. Returns `true` if it sees less than
-    /// everything.
-    pub fn show_to(&mut self, audience: Audience) -> bool {
+    fn shown_to_users(mut self) -> Option<Self> {
         let Self::Turn {
             turn,
             message,
             omitted,
             omitted_for_users,
-        } = self
+        } = &mut self
         else {
-            return false;
+            return None;
         };
-        if audience == Audience::User {
-            *omitted = *omitted_for_users;
-        }
+        *omitted = *omitted_for_users;
         let in_message = match message {
-            Some(EventMessage::Whole(message)) => message.show_to(audience),
+            Some(EventMessage::Whole(message)) => message.show_to(Audience::User),
             Some(EventMessage::Omitted { .. }) | None => false,
         };
-        turn.show_to(audience) | in_message
+        let is_reduced = turn.show_to(Audience::User) | in_message;
+        is_reduced.then_some(self)
     }
 }
 

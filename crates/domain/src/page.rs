@@ -19,15 +19,20 @@ impl<T> Page<T> {
         items.truncate(limit);
         Self { items, has_more }
     }
+
+    /// Converts the items.
+    pub fn map<U>(self, convert: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(convert).collect(),
+            has_more: self.has_more,
+        }
+    }
 }
 
 impl<T> Page<Listed<T>> {
     /// Drops the positions of the items.
     pub fn into_items(self) -> Page<T> {
-        Page {
-            items: self.items.into_iter().map(|listed| listed.item).collect(),
-            has_more: self.has_more,
-        }
+        self.map(|listed| listed.item)
     }
 }
 

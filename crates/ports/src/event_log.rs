@@ -4,8 +4,8 @@ mod page;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AgentReach, Audience, ConversationId, Event, EventType, PrincipalId, Seq, TenantId,
-    TurnId,
+    AgentId, AgentReach, Audience, ConversationId, Event, EventData, EventType, PrincipalId, Seq,
+    TenantId, TurnId,
 };
 
 pub use self::page::{
@@ -19,6 +19,8 @@ pub struct EventVisibility {
     /// Events of agents are visible. Events of neither an agent nor a conversation are visible only to
     /// those who see all others.
     pub agents: bool,
+    /// Events of agents contain them as a whole; otherwise only what pages show of them.
+    pub whole_agents: bool,
     /// Events of conversations and turns are visible. If `false`, only events of turns that
     /// `principal` started are.
     pub conversations: bool,
@@ -44,6 +46,14 @@ impl EventVisibility {
         }
         let user = event.user_id.as_deref();
         self.shows_within(event.agent_id, user, logged.started_by.as_ref())
+    }
+
+    /// Returns `true` if the reader sees the whole content of an event that is visible.
+    pub fn shows_whole(&self, data: &EventData) -> bool {
+        match data {
+            EventData::Agent { .. } => self.whole_agents,
+            _ => self.audience == Audience::Staff,
+        }
     }
 
     fn reaches(&self, agent: Option<AgentId>) -> bool {

@@ -6,31 +6,33 @@ import { eventHubOf } from "./event-hub.js";
 import { live } from "./live.js";
 import { recover } from "./recover.js";
 
-export type Agent = components["schemas"]["Agent"];
+export type Profile = components["schemas"]["Profile"];
 
-/** An agent, as a page shows it. */
+/** What a page shows of an agent. */
 export interface AgentState {
-  agent?: Agent | undefined;
+  agent?: Profile | undefined;
   status: "loading" | "ready" | "failed";
   /** The reason for `failed`, such as `agent_not_found`. */
   error?: ServiceError | undefined;
 }
 
-/** Returns an agent whose changes are followed. */
+/** Returns what pages show of an agent, and follows its changes. */
 export const liveAgent = (client: Client, id: string): LiveState<AgentState> => {
   const shown = createState<AgentState>({ status: "loading" });
-  const show = (agent: Agent) =>
-    shown.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
+  let reads = 0;
   const fail = (error: unknown) => shown.update(() => ({ status: "failed", error: lost(error) }));
   const start = (signal: AbortSignal) => {
-    const read = (): Promise<void> =>
-      client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
+    const read = (): Promise<void> => {
+      const number = ++reads;
+      // The response to an earlier read can come later.
+      const show = (agent: Profile) => void (number === reads && shown.update(() => ({ agent, status: "ready" })));
+      return client.profiles.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
+    };
     const ready = eventHubOf(client).join(
       {
-        onEvent({ type, agentId, data }) {
-          if (agentId !== id) return;
-          if (type === "agent.updated" && "agent" in data && "name" in data.agent) show(data.agent);
-          else if (type === "agent.deleted") void read();
+        onEvent({ type, agentId }) {
+          // Events have no greeting.
+          if (agentId === id && (type === "agent.updated" || type === "agent.deleted")) void read();
         },
         onReload: () => void read(),
       },

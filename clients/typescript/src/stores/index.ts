@@ -1,7 +1,7 @@
 /** States that follow the service, for user interfaces of any framework. */
 
 export type { LiveState } from "../state.js";
-export { type Agent, type AgentState, liveAgent } from "./agent.js";
+export { type AgentState, liveAgent, type Profile } from "./agent.js";
 export {
   type ConversationFilter,
   type ConversationInfo,

@@ -55,8 +55,10 @@ impl EventFilter {
 
 /// Returns the part of its tenant's log that a principal may see.
 pub fn visibility(principal: &Principal) -> EventVisibility {
+    let reads_agents = principal.scopes.contains(Scope::AgentsRead);
     EventVisibility {
-        agents: principal.scopes.contains(Scope::AgentsRead),
+        agents: reads_agents || principal.scopes.contains(Scope::ChatWrite),
+        whole_agents: reads_agents,
         conversations: principal.scopes.contains(Scope::ConversationsRead),
         principal: principal.id.clone(),
         user_id: principal.confined_to().map(ToOwned::to_owned),

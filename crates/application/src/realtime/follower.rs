@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::{Audience, Seq};
-use ports::RepositoryError;
+use domain::Seq;
+use ports::{EventVisibility, RepositoryError};
 use tokio::sync::watch;
 
 use super::{EventFilter, LogRead, LogReader, PageSize, SerializedEvent, Tail};
@@ -54,9 +54,9 @@ impl Follower {
         self.since
     }
 
-    /// Returns for whom the events are shown.
-    pub const fn audience(&self) -> Audience {
-        self.filter.visibility.audience
+    /// Returns what its reader may see.
+    pub const fn visibility(&self) -> &EventVisibility {
+        &self.filter.visibility
     }
 
     /// Returns the highest position that both the follower and this process's tail have reached.

@@ -107,7 +107,12 @@ impl LogReader {
         let query = filter.query(since, size);
         let mut page: EventPage = self.pages.read(tenant, query).await?;
         for logged in &mut page.events {
-            logged.event.data.show_to(filter.visibility.audience);
+            let data = &mut logged.event.data;
+            if !filter.visibility.shows_whole(data)
+                && let Some(reduced) = data.reduced()
+            {
+                *data = reduced;
+            }
         }
         Ok(page)
     }

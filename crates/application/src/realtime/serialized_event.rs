@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::{Audience, Event, EventData, EventType, Seq};
-use ports::LoggedEvent;
+use domain::{Event, EventData, EventType, Seq};
+use ports::{EventVisibility, LoggedEvent};
 
 /// An event that is serialized once for all its readers.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,15 +12,15 @@ pub struct SerializedEvent {
     pub logged: LoggedEvent,
     /// The envelope that clients receive: one line of JSON.
     json: Arc<str>,
-    /// The same for users, if they see less.
-    user_json: Option<Arc<str>>,
+    /// The same for readers who do not see all of it.
+    reduced_json: Option<Arc<str>>,
 }
 
 impl From<LoggedEvent> for SerializedEvent {
     fn from(logged: LoggedEvent) -> Self {
         Self {
             json: json(&logged.event),
-            user_json: user_json(&logged.event),
+            reduced_json: reduced_json(&logged.event),
             logged,
         }
     }
@@ -31,13 +31,9 @@ fn json(event: &Event) -> Arc<str> {
     serde_json::to_string(event).unwrap_or_default().into()
 }
 
-fn user_json(event: &Event) -> Option<Arc<str>> {
-    // Most events have no tool calls, and are not copied.
-    if !event.data.has_tool_calls() {
-        return None;
-    }
-    let mut shown = event.clone();
-    shown.data.show_to(Audience::User).then(|| json(&shown))
+fn reduced_json(event: &Event) -> Option<Arc<str>> {
+    let data = event.data.reduced()?;
+    Some(json(&Event { data, ..event.clone() }))
 }
 
 impl SerializedEvent {
@@ -46,19 +42,24 @@ impl SerializedEvent {
         self.logged.event.seq
     }
 
-    /// Returns the envelope for an audience.
-    pub fn json(&self, audience: Audience) -> &Arc<str> {
-        match (audience, &self.user_json) {
-            (Audience::User, Some(json)) => json,
-            (Audience::User, None) | (Audience::Staff, _) => &self.json,
+    /// Returns the envelope for a reader that may see the event.
+    pub fn json(&self, visibility: &EventVisibility) -> &Arc<str> {
+        match &self.reduced_json {
+            Some(json) if !visibility.shows_whole(&self.logged.event.data) => json,
+            _ => &self.json,
         }
+    }
+
+    /// Returns the envelope with everything.
+    pub fn whole_json(&self) -> &Arc<str> {
+        &self.json
     }
 
     /// Returns the approximate size in bytes. The text is counted twice: in the JSON and in the
     /// event.
     pub(super) fn weight(&self) -> usize {
-        let user_json = self.user_json.as_ref().map_or(0, |json| json.len());
-        size_of::<Self>() + 2 * self.json.len() + user_json
+        let reduced_json = self.reduced_json.as_ref().map_or(0, |json| json.len());
+        size_of::<Self>() + 2 * self.json.len() + reduced_json
     }
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use domain::{Audience, Seq, TenantId, sizes::PAGE_BYTES};
+use domain::{Seq, TenantId, sizes::PAGE_BYTES};
 use parking_lot::RwLock;
 use ports::{EventLog, EventQuery, RepositoryError};
 use tokio::sync::{OnceCell, watch};
@@ -81,7 +81,7 @@ impl Tail {
         let mut events = Vec::new();
         let mut bytes = 0;
         for event in wanted {
-            bytes += event.json(Audience::Staff).len();
+            bytes += event.whole_json().len();
             if events.len() >= size.events || (bytes > size.bytes && !events.is_empty()) {
                 let next = events
                     .last()

@@ -1,7 +1,7 @@
 //! The removal of deleted data from a tail.
 
 use application::realtime::{LogUpdate, Tail};
-use domain::{Audience, EventData, EventType, Seq};
+use domain::{EventData, EventType, Seq};
 
 use crate::fixture::{EventSpec, Fixture, events, everything, tenant};
 
@@ -14,7 +14,7 @@ fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
         let is_empty = event.logged.event.data == EventData::DELETED;
         assert_eq!(
             event
-                .json(Audience::Staff)
+                .whole_json()
                 .contains(r#""data":{"deleted":true}"#),
             is_empty
         );

@@ -134,6 +134,7 @@ fn everything() -> EventFilter {
         conversation_id: None,
         visibility: EventVisibility {
             agents: true,
+            whole_agents: true,
             conversations: true,
             principal: fixture::principal(),
             user_id: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::realtime::{LogRead, PageSize, SerializedEvent, Tail};
-use domain::{Audience, EventType, Seq};
+use domain::{EventType, Seq};
 
 use crate::fixture::{EventSpec, Fixture, events, everything, logged, tenant};
 
@@ -70,7 +70,7 @@ async fn the_envelope_is_serialized_once_for_all_readers() {
             .remove(0)
     };
     let (one, other): (Arc<SerializedEvent>, Arc<SerializedEvent>) = (read(), read());
-    let json = |event: &SerializedEvent| Arc::clone(event.json(Audience::Staff));
+    let json = |event: &SerializedEvent| Arc::clone(event.whole_json());
     assert!(Arc::ptr_eq(&json(&one), &json(&other)));
     let envelope = serde_json::to_string(&one.logged.event).unwrap();
     assert_eq!(*json(&one), *envelope);
@@ -260,7 +260,7 @@ async fn a_page_from_memory_ends_at_its_byte_limit() {
         .events
         .iter()
         .take(2)
-        .map(|event| event.json(Audience::Staff).len())
+        .map(|event| event.whole_json().len())
         .sum();
     for (bytes, expected) in [(two, 2), (two - 1, 1), (0, 1)] {
         let size = PageSize { events: 10, bytes };

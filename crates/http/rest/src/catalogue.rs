@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use application::engines::EngineInfo;
-use kit::auth::{AnyCredential, Authorized};
+use kit::auth::{AgentsRead, Authorized};
 use ports::{CapabilityInfo, CapabilityKind as Kind};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -94,7 +94,7 @@ impl From<Kind> for CapabilityKind {
     get, path = "/api/engines", operation_id = "list_engines", tag = "Catalogue",
     responses((status = 200, description = "The engines.", body = Listing<EngineEntry>)),
 )]
-pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse {
+pub async fn list_engines(authorized: Authorized<AgentsRead>) -> HttpResponse {
     let engines = authorized.engines.list(&authorized.caller().tenant).await;
     let entries: Vec<EngineEntry> = engines.into_iter().map(Into::into).collect();
     HttpResponse::Ok().json(Listing { data: entries })
@@ -109,7 +109,7 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
     get, path = "/api/capabilities", operation_id = "list_capabilities", tag = "Catalogue",
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),
 )]
-pub async fn list_capabilities(authorized: Authorized<AnyCredential>) -> HttpResponse {
+pub async fn list_capabilities(authorized: Authorized<AgentsRead>) -> HttpResponse {
     let capabilities = authorized.toolbox.capabilities();
     let entries: Vec<CapabilityEntry> = capabilities.into_iter().map(Into::into).collect();
     HttpResponse::Ok().json(Listing { data: entries })

@@ -11,6 +11,7 @@ pub mod limits_endpoint;
 pub mod nodes;
 pub mod oauth;
 pub mod principal;
+pub mod profiles;
 mod state;
 pub mod turns;
 pub mod user_tokens;
@@ -42,6 +43,8 @@ kit::operations! {
     delete "/api/agents/{id}" agents::delete_agent AnyOf(&[AgentsWrite]); conditional, versioned;
     get "/api/agents/{id}/config" agents::get_agent_config AnyOf(&[AgentsRead]); versioned, reads_log;
     put "/api/agents/{id}/config" agents::put_agent_config AnyOf(&[AgentsWrite]); conditional, versioned;
+    get "/api/profiles" profiles::list_profiles AnyOf(&[ChatWrite]); paged, reads_log;
+    get "/api/profiles/{id}" profiles::get_profile AnyOf(&[ChatWrite]); reads_log;
     post "/api/rules/test" agents::test_rules AnyOf(&[AgentsWrite]); names_agent;
 
     post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams = IfRequestedOrAccepted, names_agent, cost = CHAT_COST;
@@ -76,8 +79,8 @@ kit::operations! {
     post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); cost = &[RatePolicy::UserTokens];
     delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); reads_query;
 
-    get "/api/engines" catalogue::list_engines AnyCredential; served = Home;
-    get "/api/capabilities" catalogue::list_capabilities AnyCredential; served = Home;
+    get "/api/engines" catalogue::list_engines AnyOf(&[AgentsRead]); served = Home;
+    get "/api/capabilities" catalogue::list_capabilities AnyOf(&[AgentsRead]); served = Home;
     get "/api/limits" limits_endpoint::get_limits AnyCredential; served = Here;
     get "/api/principal" principal::get_principal AnyCredential; served = Here;
     get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); served = Home;

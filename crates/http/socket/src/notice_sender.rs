@@ -1,8 +1,9 @@
 //! Sends the notices of subscriptions as frames.
 
 use application::realtime::SerializedEvent;
-use domain::{Audience, EventType};
+use domain::EventType;
 use kit::auth::{Authorized, EventsRead};
+use ports::EventVisibility;
 
 use super::{
     SendQueue, SendQueueFull,
@@ -16,8 +17,8 @@ pub(super) struct NoticeSender<'a> {
     send_queue: &'a SendQueue,
     services: &'a Authorized<EventsRead>,
     live_replies: &'a mut LiveReplies,
-    /// The audience for which events are shown.
-    audience: Audience,
+    /// What the caller sees of events.
+    visibility: &'a EventVisibility,
     /// The channels whose replay has ended.
     pub(super) caught_up: Vec<Channel>,
 }
@@ -27,13 +28,13 @@ impl<'a> NoticeSender<'a> {
         send_queue: &'a SendQueue,
         services: &'a Authorized<EventsRead>,
         live_replies: &'a mut LiveReplies,
-        audience: Audience,
+        visibility: &'a EventVisibility,
     ) -> Self {
         Self {
             send_queue,
             services,
             live_replies,
-            audience,
+            visibility,
             caught_up: Vec::new(),
         }
     }
@@ -41,7 +42,7 @@ impl<'a> NoticeSender<'a> {
     pub(super) fn send(&mut self, notice: &Notice<'_>) -> Result<(), SendQueueFull> {
         let frame = match *notice {
             Notice::Event(channels, event) => {
-                let frame = event_frame(channels.iter().copied(), event.json(self.audience));
+                let frame = event_frame(channels.iter().copied(), event.json(self.visibility));
                 self.send_queue.push(frame)?;
                 self.track_turn(event);
                 return Ok(());

@@ -163,9 +163,8 @@ impl Subscriber {
         page: Page,
         send_queue: &SendQueue,
     ) -> Result<(), SendQueueFull> {
-        let audience = self.visibility.audience;
         let (services, replies) = (&self.services, &mut self.live_replies);
-        let mut sender = NoticeSender::new(send_queue, services, replies, audience);
+        let mut sender = NoticeSender::new(send_queue, services, replies, &self.visibility);
         self.subscriptions
             .accept_page(request, page, &mut |notice| sender.send(&notice))?;
         let caught_up = sender.caught_up;
@@ -198,9 +197,8 @@ impl Subscriber {
 
     /// Sends new events as far as the queue has room, and starts to read the next page of a replay.
     pub(super) fn send_events(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
-        let audience = self.visibility.audience;
         let (services, replies) = (&self.services, &mut self.live_replies);
-        let mut sender = NoticeSender::new(send_queue, services, replies, audience);
+        let mut sender = NoticeSender::new(send_queue, services, replies, &self.visibility);
         let mut send = |notice: Notice<'_>| sender.send(&notice);
         let has_room = || send_queue.request_room();
         self.subscriptions.send_replayed(has_room, &mut send)?;

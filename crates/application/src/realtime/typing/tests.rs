@@ -121,6 +121,7 @@ fn a_user_sees_only_updates_of_its_own_conversations_and_with_the_scope() {
     };
     let reader = |conversations, user: Option<&str>| EventVisibility {
         agents: true,
+        whole_agents: true,
         conversations,
         principal: PrincipalId::new("ada"),
         user_id: user.map(ToOwned::to_owned),

@@ -15,6 +15,8 @@ const HEAD: &str = "EventHead";
 const OWN: [&str; 2] = ["type", "data"];
 /// The component with the content of events whose subject has been deleted since.
 const DELETED: &str = "DeletedEventData";
+/// The component with the content of events of agents for readers who see only profiles.
+const PROFILE: &str = "ProfileEventData";
 
 /// Replaces `Event` by a union of `AgentCreatedEvent`, `TurnStartedEvent` and so on.
 pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
@@ -27,7 +29,9 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         mapping.insert(kind.as_str().to_owned(), reference(&name));
         component::put(document, &name, variant(*kind));
         let content = content(*kind);
-        let either = [content, DELETED].map(|name| json!({ "$ref": reference(name) }));
+        let reduced = (content == "AgentEventData").then_some(PROFILE);
+        let either = [content].into_iter().chain(reduced).chain([DELETED]);
+        let either: Vec<_> = either.map(|name| json!({ "$ref": reference(name) })).collect();
         let description = "The state after the change, unless its subject has been deleted since.";
         let union = json!({ "description": description, "oneOf": either });
         component::put(document, &or_deleted(content), union);

@@ -55,8 +55,8 @@ requirements! {
     ToolsAnswer = [ChatWrite, ToolsApprove];
     /// `chat:write` or `conversations:read`.
     TurnsRead = [ChatWrite, ConversationsRead];
-    /// `agents:read` or `conversations:read`.
-    AgentEventsRead = [AgentsRead, ConversationsRead];
+    /// `agents:read`, `chat:write` or `conversations:read`.
+    AgentEventsRead = [AgentsRead, ChatWrite, ConversationsRead];
     /// `events:read`.
     EventsRead = [EventsRead];
     /// `metrics:read`.

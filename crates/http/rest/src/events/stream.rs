@@ -8,7 +8,7 @@ use application::{
     events::EventListing,
     realtime::{Follower, LogUpdate, SerializedEvent},
 };
-use domain::{Audience, Seq};
+use domain::Seq;
 use futures::{Stream, StreamExt as _, stream};
 use kit::{
     auth::{Authorized, EventsRead},
@@ -18,7 +18,7 @@ use kit::{
     state::HttpState,
 };
 use metrics::Gauge;
-use ports::{IdSource, StreamSlot};
+use ports::{EventVisibility, IdSource, StreamSlot};
 use serde::Serialize;
 use server::ConnectionState;
 use tokio_util::sync::CancellationToken;
@@ -141,7 +141,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
     stream::unfold(open, async |mut open| {
         loop {
             if let Some(event) = open.ready.next() {
-                let frame = event_frame(&event, open.follower.audience());
+                let frame = event_frame(&event, open.follower.visibility());
                 return Some((frame, open));
             }
             match open.follower.next().await {
@@ -165,10 +165,10 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
     })
 }
 
-fn event_frame(event: &SerializedEvent, audience: Audience) -> Frame {
+fn event_frame(event: &SerializedEvent, visibility: &EventVisibility) -> Frame {
     let mut events = Events::default();
     let name = event.logged.event.kind.text();
-    events.push_json(&name, event.seq().0, event.json(audience));
+    events.push_json(&name, event.seq().0, event.json(visibility));
     events.into()
 }
 

@@ -194,6 +194,7 @@ impl EventLog for MemoryLog {
 pub(super) fn everything() -> EventVisibility {
     EventVisibility {
         agents: true,
+        whole_agents: true,
         conversations: true,
         principal: PrincipalId::new("ada"),
         user_id: None,
