@@ -57,10 +57,27 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub turn_id: Option<TurnId>,
-    /// The principal that made the change.
+    /// The principal that made the change. To users, all but themselves and `system` are `staff`.
     pub actor: PrincipalId,
     /// The state after the change.
     pub data: EventData,
+}
+
+impl Event {
+    /// Returns the event as readers see it who may not see all of it; `None` if they see the same.
+    pub fn reduced(&self) -> Option<Self> {
+        let data = self.data.reduced();
+        let actor = self.actor.shown_to(self.user_id.as_deref());
+        if data.is_none() && actor == self.actor {
+            return None;
+        }
+        let mut shown = self.clone();
+        shown.actor = actor;
+        if let Some(data) = data {
+            shown.data = data;
+        }
+        Some(shown)
+    }
 }
 
 /// Computes the id of the event at `seq`: a UUIDv7 derived from the position, so that it is the
@@ -79,6 +96,24 @@ pub fn event_id(tenant: &TenantId, seq: Seq, time: Timestamp) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_are_shown_their_own_id_and_no_other() {
+        let shown = |actor: &str, user: Option<&str>| {
+            let shown = PrincipalId::new(actor).shown_to(user);
+            shown.as_str().to_owned()
+        };
+        for (actor, user, expected) in [
+            ("user:ada", Some("ada"), "user:ada"),
+            ("main~ada", Some("main~ada"), "main~ada"),
+            ("system", Some("ada"), "system"),
+            ("user:eve", Some("ada"), "staff"),
+            ("key:1", Some("1"), "staff"),
+            ("key:1", None, "staff"),
+        ] {
+            assert_eq!(shown(actor, user), expected, "{actor} to {user:?}");
+        }
+    }
 
     #[test]
     fn the_id_of_an_event_is_derived_from_its_position() {

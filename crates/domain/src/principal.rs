@@ -31,6 +31,24 @@ impl PrincipalId {
         Self(format!("{USER_PREFIX}{user_id}").into())
     }
 
+    /// Returns the id with which users see principals that are no users: keys, clients, and staff.
+    pub fn staff() -> Self {
+        Self("staff".into())
+    }
+
+    /// Returns the id as it is shown to this user, which sees those of no other principals.
+    #[must_use]
+    pub fn shown_to(&self, user_id: Option<&str>) -> Self {
+        let is_system = *self == Self::system();
+        let is_theirs =
+            |user| self.as_str().strip_prefix(USER_PREFIX).unwrap_or(self.as_str()) == user;
+        if is_system || user_id.is_some_and(is_theirs) {
+            self.clone()
+        } else {
+            Self::staff()
+        }
+    }
+
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0

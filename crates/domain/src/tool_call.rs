@@ -57,7 +57,7 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub expires_at: Option<Timestamp>,
-    /// Who has answered it, as the `actor` of events.
+    /// Who has answered it, as the `actor` of events. Absent for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub decided_by: Option<PrincipalId>,

@@ -80,7 +80,12 @@ impl ToolCall {
 
 /// Returns a call as an audience sees it; `None` if it is not shown.
 pub fn show_call(call: &ToolCall, audience: Audience) -> Option<Cow<'_, ToolCall>> {
+    let names_staff = audience == Audience::User && call.decided_by.is_some();
     match call.visibility_to(audience) {
+        ToolVisibility::Full if names_staff => Some(Cow::Owned(ToolCall {
+            decided_by: None,
+            ..call.clone()
+        })),
         ToolVisibility::Full => Some(Cow::Borrowed(call)),
         ToolVisibility::Status => Some(Cow::Owned(call.status_only())),
         ToolVisibility::Hidden | ToolVisibility::Other(_) => None,

@@ -48,9 +48,9 @@ impl EventVisibility {
         self.shows_within(event.agent_id, user, logged.started_by.as_ref())
     }
 
-    /// Returns `true` if the reader sees the whole content of an event that is visible.
-    pub fn shows_whole(&self, data: &EventData) -> bool {
-        match data {
+    /// Returns `true` if the reader sees all of an event that is visible.
+    pub fn shows_whole(&self, event: &Event) -> bool {
+        match event.data {
             EventData::Agent { .. } => self.whole_agents,
             _ => self.audience == Audience::Staff,
         }

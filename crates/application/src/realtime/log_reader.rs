@@ -107,11 +107,10 @@ impl LogReader {
         let query = filter.query(since, size);
         let mut page: EventPage = self.pages.read(tenant, query).await?;
         for logged in &mut page.events {
-            let data = &mut logged.event.data;
-            if !filter.visibility.shows_whole(data)
-                && let Some(reduced) = data.reduced()
+            if !filter.visibility.shows_whole(&logged.event)
+                && let Some(reduced) = logged.event.reduced()
             {
-                *data = reduced;
+                logged.event = reduced;
             }
         }
         Ok(page)

@@ -1,6 +1,6 @@
 //! An event that is serialized once for all its readers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use domain::{Event, EventData, EventType, Seq};
 use ports::{EventVisibility, LoggedEvent};
@@ -12,15 +12,15 @@ pub struct SerializedEvent {
     pub logged: LoggedEvent,
     /// The envelope that clients receive: one line of JSON.
     json: Arc<str>,
-    /// The same for readers who do not see all of it.
-    reduced_json: Option<Arc<str>>,
+    /// The same for readers who do not see all of it, once one of them has read it.
+    reduced_json: OnceLock<Option<Arc<str>>>,
 }
 
 impl From<LoggedEvent> for SerializedEvent {
     fn from(logged: LoggedEvent) -> Self {
         Self {
             json: json(&logged.event),
-            reduced_json: reduced_json(&logged.event),
+            reduced_json: OnceLock::new(),
             logged,
         }
     }
@@ -31,11 +31,6 @@ fn json(event: &Event) -> Arc<str> {
     serde_json::to_string(event).unwrap_or_default().into()
 }
 
-fn reduced_json(event: &Event) -> Option<Arc<str>> {
-    let data = event.data.reduced()?;
-    Some(json(&Event { data, ..event.clone() }))
-}
-
 impl SerializedEvent {
     /// Returns the position of the event.
     pub fn seq(&self) -> Seq {
@@ -44,10 +39,13 @@ impl SerializedEvent {
 
     /// Returns the envelope for a reader that may see the event.
     pub fn json(&self, visibility: &EventVisibility) -> &Arc<str> {
-        match &self.reduced_json {
-            Some(json) if !visibility.shows_whole(&self.logged.event.data) => json,
-            _ => &self.json,
+        let event = &self.logged.event;
+        if visibility.shows_whole(event) {
+            return &self.json;
         }
+        let reduced = || event.reduced().as_ref().map(json);
+        let reduced = self.reduced_json.get_or_init(reduced);
+        reduced.as_ref().unwrap_or(&self.json)
     }
 
     /// Returns the envelope with everything.
@@ -55,11 +53,10 @@ impl SerializedEvent {
         &self.json
     }
 
-    /// Returns the approximate size in bytes. The text is counted twice: in the JSON and in the
-    /// event.
+    /// Returns the approximate size in bytes. The text is counted three times: in both forms of the JSON
+    /// and in the event.
     pub(super) fn weight(&self) -> usize {
-        let reduced_json = self.reduced_json.as_ref().map_or(0, |json| json.len());
-        size_of::<Self>() + 2 * self.json.len() + reduced_json
+        size_of::<Self>() + 3 * self.json.len()
     }
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains
