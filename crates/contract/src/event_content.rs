@@ -1,8 +1,8 @@
 //! `EventLog::page`: the content of events, joined at the time of the read.
 
 use domain::{
-    Agent, Conversation, Event, EventData, EventType, Message, ToolCall, ToolVisibility,
-    Turn, TurnStatus,
+    Agent, Conversation, Event, EventData, EventType, Message, ToolCall, ToolVisibility, Turn,
+    TurnStatus,
     event_data::EventMessage,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };

@@ -2,7 +2,7 @@
 
 use domain::{
     Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, HistoryLimits,
-    LlmSettings, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
+    LlmSettings, ProfileConfig, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;
@@ -42,6 +42,36 @@ const MOMENTS: &[i64] = &[
     253_402_300_799_999,
 ];
 
+fn full_profile(text: &str) -> ProfileConfig {
+    ProfileConfig {
+        description: Some(text.to_owned()),
+        suggestions: Some(vec![text.to_owned()]),
+        metadata: Some([(text.to_owned(), text.to_owned())].into()),
+        unknown: fixture::unknown_members(),
+    }
+}
+
+fn full_rule(text: &str) -> Rule {
+    let some = || Some(text.to_owned());
+    Rule {
+        name: some(),
+        pattern: some(),
+        keywords: None,
+        reply: None,
+        replies: Some(vec![text.to_owned()]),
+        call: Some(RuleCall {
+            tool: text.to_owned(),
+            arguments: json!({text: [null, {"": -1.5}, text, true]})
+                .as_object()
+                .cloned(),
+            unknown: fixture::unknown_members(),
+        }),
+        capability: None,
+        priority: Some(i32::MIN),
+        unknown: fixture::unknown_members(),
+    }
+}
+
 fn full_config(text: &str) -> AgentConfig {
     let some = || Some(text.to_owned());
     AgentConfig {
@@ -51,24 +81,9 @@ fn full_config(text: &str) -> AgentConfig {
         fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),
         instructions: some(),
         greeting: some(),
+        profile: Some(full_profile(text)),
         fallback_reply: some(),
-        rules: Some(vec![Rule {
-            name: some(),
-            pattern: some(),
-            keywords: None,
-            reply: None,
-            replies: Some(vec![text.to_owned()]),
-            call: Some(RuleCall {
-                tool: text.to_owned(),
-                arguments: json!({text: [null, {"": -1.5}, text, true]})
-                    .as_object()
-                    .cloned(),
-                unknown: fixture::unknown_members(),
-            }),
-            capability: None,
-            priority: Some(i32::MIN),
-            unknown: fixture::unknown_members(),
-        }]),
+        rules: Some(vec![full_rule(text)]),
         llm: Some(LlmSettings {
             model: some(),
             temperature: Some(0.1 + 0.2),

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, EventProfile, Audience, Conversation, ConversationId, Message, MessageId, Role, ToolCall,
-    ToolVisibility, Turn, TurnId, UnknownMembers,
+    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Message, MessageId, Role,
+    ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };

@@ -40,8 +40,12 @@ impl PrincipalId {
     #[must_use]
     pub fn shown_to(&self, user_id: Option<&str>) -> Self {
         let is_system = *self == Self::system();
-        let is_theirs =
-            |user| self.as_str().strip_prefix(USER_PREFIX).unwrap_or(self.as_str()) == user;
+        let is_theirs = |user| {
+            self.as_str()
+                .strip_prefix(USER_PREFIX)
+                .unwrap_or(self.as_str())
+                == user
+        };
         if is_system || user_id.is_some_and(is_theirs) {
             self.clone()
         } else {

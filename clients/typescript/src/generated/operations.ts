@@ -54,6 +54,10 @@ export interface Operations {
   principal: {
     get: "get /api/principal"
   },
+  profiles: {
+    list: "get /api/profiles",
+    get: "get /api/profiles/{id}"
+  },
   regions: {
     list: "get /api/regions"
   },
@@ -87,6 +91,7 @@ export const operations = {
   oauthClients: "list get,create post,get get /{id},revoke delete /{id},rotate post /{id}/rotate",
   ping: "get get",
   principal: "get get",
+  profiles: "list get,get get /{id}",
   regions: "list get",
   rules: "test post /test",
   turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",

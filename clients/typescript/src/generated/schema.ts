@@ -315,6 +315,22 @@ export interface paths {
         get: operations["get_principal"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/profiles": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /** List what pages show of the agents, newest first. */
+        get: operations["list_profiles"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/profiles/{id}": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /** Read what pages show of an agent. It needs no permission to read the agent itself. */
+        get: operations["get_profile"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/regions": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -655,6 +671,8 @@ export interface components {
             maxToolRounds?: number;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            profile?: components["schemas"]["ProfileConfig"];
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -723,6 +741,8 @@ export interface components {
             maxToolRounds?: number | null;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
+            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            profile?: components["schemas"]["ProfileConfigPatch"] | null;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][] | null;
             /**
@@ -815,7 +835,7 @@ export interface components {
             agent: components["schemas"]["Agent"];
         };
         /** @description The state after the change, unless its subject has been deleted since. */
-        AgentEventDataOrDeleted: components["schemas"]["AgentEventData"] | components["schemas"]["DeletedEventData"];
+        AgentEventDataOrDeleted: components["schemas"]["AgentEventData"] | components["schemas"]["ProfileEventData"] | components["schemas"]["DeletedEventData"];
         /**
          * @description An opaque id.
          * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
@@ -1350,6 +1370,8 @@ export interface components {
              * @example Cheerful and brief.
              */
             personality?: string;
+            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            profile?: components["schemas"]["ProfileConfig"];
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -1512,7 +1534,7 @@ export interface components {
         Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"];
         /** @description The members of every event. */
         EventHead: {
-            /** @description The principal that made the change. */
+            /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
             actor: components["schemas"]["PrincipalId"];
             /** @description The agent that the event concerns. */
             agentId?: components["schemas"]["AgentId"];
@@ -1560,6 +1582,19 @@ export interface components {
             headSeq: components["schemas"]["Seq"];
             /** @description The value of `since` for the next page. */
             nextSince: components["schemas"]["Seq"];
+        };
+        /** @description A profile in events, without the greeting, which can be another for each user. */
+        EventProfile: {
+            /** @description What the agent is for; empty if nobody has said. */
+            description: string;
+            /** @description The agent's id, in paths and in chat. */
+            id: components["schemas"]["AgentId"];
+            /** @description String pairs for pages. */
+            metadata: components["schemas"]["Metadata"];
+            /** @description Display name. */
+            name: string;
+            /** @description Messages that a page can offer to send. */
+            suggestions: string[];
         };
         /**
          * @description The kind of a fault, for programs.
@@ -2095,6 +2130,15 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description One page of a list. */
+        PageOf_Profile: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["Profile"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description One page of a list. */
         PageOf_Turn: {
             /** @description The items, in the order of the list. */
             data: components["schemas"]["Turn"][];
@@ -2191,6 +2235,37 @@ export interface components {
             parameter?: string;
             /** @description RFC 6901 pointer into the body. */
             pointer?: string;
+        };
+        /** @description What pages show of an agent: all that callers without `agents:read` see of it. */
+        Profile: components["schemas"]["EventProfile"] & {
+            /** @description The first message of a conversation; null if the agent waits for the user's. */
+            greeting?: string | null;
+        };
+        /** @description What pages show of an agent, beside its name and its greeting. */
+        ProfileConfig: {
+            /** @description What the agent is for. Default: empty. */
+            description?: string;
+            /** @description String pairs for pages, which every visitor can read. Default: none. */
+            metadata?: components["schemas"]["Metadata"];
+            /** @description Messages that a page can offer to send. Default: none. */
+            suggestions?: components["schemas"]["Suggestion"][];
+        };
+        /** @description JSON merge patch (RFC 7396) of `ProfileConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        ProfileConfigPatch: {
+            /** @description What the agent is for. Default: empty. */
+            description?: string | null;
+            /** @description String pairs for pages, which every visitor can read. Default: none. */
+            metadata?: components["schemas"]["MetadataPatch"] | null;
+            /** @description Messages that a page can offer to send. Default: none. */
+            suggestions?: components["schemas"]["Suggestion"][] | null;
+        };
+        /**
+         * ProfileEventData
+         * @description The same for readers without `agents:read`.
+         */
+        ProfileEventData: {
+            /** @description What pages show of the agent after the change. */
+            profile: components["schemas"]["EventProfile"];
         };
         /** @description The metadata of the protected resource: the tokens that this service accepts. */
         ProtectedResourceMetadata: {
@@ -2527,6 +2602,8 @@ export interface components {
         };
         /** @description A text at which the reply ends. */
         StopText: string;
+        /** @description A message that a page can offer to send. */
+        Suggestion: string;
         TenantId: string;
         /** @description A new ticket. */
         TicketBody: {
@@ -2618,7 +2695,7 @@ export interface components {
             at?: number;
             /** @description The time of the answer. */
             decidedAt?: components["schemas"]["Timestamp"];
-            /** @description Who has answered it, as the `actor` of events. */
+            /** @description Who has answered it, as the `actor` of events. Absent for users. */
             decidedBy?: components["schemas"]["PrincipalId"];
             /**
              * Format: int64
@@ -5005,6 +5082,93 @@ export interface operations {
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    list_profiles: {
+        parameters: {
+            query?: {
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of profiles. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Event-Seq": components["headers"]["XEventSeq"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_Profile"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    get_profile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The agent. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The profile. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Event-Seq": components["headers"]["XEventSeq"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];

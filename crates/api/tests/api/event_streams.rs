@@ -226,8 +226,9 @@ async fn a_stream_sends_only_readable_events() {
             (first + 2, "turn.completed"),
         ])
     };
-    assert_eq!(next(&mut of_ada, 3).await, talk(2));
-    assert_eq!(next(&mut of_bob, 3).await, talk(5));
+    let with_profile = |talk| [listed(&[(1, "agent.created")]), talk].concat();
+    assert_eq!(next(&mut of_ada, 4).await, with_profile(talk(2)));
+    assert_eq!(next(&mut of_bob, 4).await, with_profile(talk(5)));
     let agents = listed(&[(1, "agent.created"), (8, "agent.deleted")]);
     assert_eq!(next(&mut of_agents, 2).await, agents);
     // The log of the other tenant begins with its own first event.

@@ -297,7 +297,9 @@ async fn a_reader_sees_only_what_its_scopes_allow() {
     let page = chatter.get("/api/events?since=0").await.ok();
     let events = page["data"].as_array().unwrap();
     let own: Vec<&Value> = events.iter().map(|event| &event["turnId"]).collect();
-    assert_eq!(own, [&reply["turnId"], &reply["turnId"]], "{page}");
+    let none = &Value::Null;
+    assert_eq!(own, [none, &reply["turnId"], &reply["turnId"]], "{page}");
+    assert_eq!(events[0]["data"]["profile"]["name"], "Ada", "{page}");
     assert_eq!(
         id_of(&events[1]["data"]["turn"]),
         reply["turnId"].as_str().unwrap()

@@ -71,6 +71,7 @@ mod pipelining;
 mod postgres;
 mod problem_catalogue;
 mod problems;
+mod profiles;
 mod protocols;
 mod rate_limit_headers;
 mod rate_limits;

@@ -135,7 +135,9 @@ impl Operation {
     /// The path with the ids of the resources.
     pub(crate) fn path(&self, resources: &TestResources) -> String {
         let id = match self.template {
-            path if path.starts_with("/api/agents") => &resources.agent,
+            path if path.starts_with("/api/agents") || path.starts_with("/api/profiles") => {
+                &resources.agent
+            }
             path if path.starts_with("/api/conversations") => &resources.conversation,
             "/api/turns/{id}/actions" => &resources.waiting,
             path if path.starts_with("/api/turns") => &resources.turn,

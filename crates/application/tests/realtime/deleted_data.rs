@@ -13,9 +13,7 @@ fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
     let shown = held.events.iter().map(|event| {
         let is_empty = event.logged.event.data == EventData::DELETED;
         assert_eq!(
-            event
-                .whole_json()
-                .contains(r#""data":{"deleted":true}"#),
+            event.whole_json().contains(r#""data":{"deleted":true}"#),
             is_empty
         );
         (event.logged.event.kind, !is_empty)

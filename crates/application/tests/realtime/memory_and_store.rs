@@ -160,6 +160,7 @@ fn views() -> Vec<EventVisibility> {
             for user in [None, Some("ada"), Some("bob"), Some("")] {
                 views.push(EventVisibility {
                     agents,
+                    whole_agents: agents,
                     conversations,
                     principal: principal.clone(),
                     user_id: user.map(ToOwned::to_owned),

@@ -30,7 +30,9 @@ pub async fn list_profiles(
     query.finish()?;
     let (agents, caller) = (&authorized.agents, authorized.caller());
     let page = agents.list(caller, &AgentListing::All, cursor.as_deref(), limit);
-    let profiles = page.await?.map(|(page, next)| (page.map(|agent| agent.profile()), next));
+    let profiles = page
+        .await?
+        .map(|(page, next)| (page.map(|agent| agent.profile()), next));
     Ok(reads::page(&request, profiles))
 }
 

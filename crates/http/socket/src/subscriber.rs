@@ -207,7 +207,8 @@ impl Subscriber {
         let caught_up = sender.caught_up;
         self.join(&caught_up, false, send_queue)?;
         if self.join_remote() {
-            self.live_replies.send(send_queue, audience)?;
+            self.live_replies
+                .send(send_queue, self.visibility.audience)?;
         }
         self.subscriptions.start_awaited(self.tail.position());
         if self.page_read.is_none()

@@ -83,6 +83,7 @@ fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> 
         "HistoryLimits",
         "LimitOverrides",
         "LlmSettings",
+        "ProfileConfig",
         "Rule",
         "RuleCall",
         "ToolEntry",

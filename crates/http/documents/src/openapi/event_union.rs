@@ -31,7 +31,9 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         let content = content(*kind);
         let reduced = (content == "AgentEventData").then_some(PROFILE);
         let either = [content].into_iter().chain(reduced).chain([DELETED]);
-        let either: Vec<_> = either.map(|name| json!({ "$ref": reference(name) })).collect();
+        let either: Vec<_> = either
+            .map(|name| json!({ "$ref": reference(name) }))
+            .collect();
         let description = "The state after the change, unless its subject has been deleted since.";
         let union = json!({ "description": description, "oneOf": either });
         component::put(document, &or_deleted(content), union);
