@@ -10,6 +10,9 @@ use uuid::Uuid;
 #[error("not an id")]
 pub struct MalformedId;
 
+/// The regular expression of the only accepted spelling.
+pub const UUID_PATTERN: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+
 /// Parses the only accepted spelling: 36 characters, lower case, hyphenated. A second spelling of
 /// the same id would give one resource two addresses.
 fn parse_canonical(text: &str) -> Result<Uuid, MalformedId> {

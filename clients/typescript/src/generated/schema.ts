@@ -1623,6 +1623,8 @@ export interface components {
         GoodToken: {
             /** @description Always true. */
             active: boolean;
+            /** @description The only agents that it can reach; absent for all. */
+            agent_ids?: components["schemas"]["AgentId"][];
             /** @description The audience: this service. */
             aud: string;
             /** @description The client that it was issued to, or the key or client that issued it to a user. */

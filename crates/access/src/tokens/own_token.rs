@@ -103,6 +103,14 @@ impl OwnToken {
             None => self.credential.principal(),
         }
     }
+
+    /// The agents that it can reach.
+    pub const fn agents(&self) -> &AgentReach {
+        match &self.user {
+            Some(user) => &user.agents,
+            None => &self.credential.agents,
+        }
+    }
 }
 
 /// The claims that only tokens of this service contain.

@@ -88,12 +88,9 @@ impl OwnTokens {
         let principal = Principal {
             id: token.principal(),
             tenant: token.credential.tenant.clone(),
+            agents: token.agents().clone(),
             scopes: token.scopes,
             user_id: token.user.as_ref().map(|user| user.id.clone()),
-            agents: match &token.user {
-                Some(user) => user.agents.clone(),
-                None => token.credential.agents.clone(),
-            },
             names_user: false,
         };
         let ends_at = Some(token.ends_at);

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::{
     api_server::ApiServer,
     oauth::{Bearer, Client, endpoint, parts},
+    user_tokens::{BACKEND, backend, token},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,6 +27,18 @@ async fn a_valid_token_is_described_to_clients_of_its_tenant() {
     let hinted = [("token", &*token), ("token_type_hint", "refresh_token")];
     let response = client.ask(&api, "/oauth2/introspect", &hinted).await;
     assert_eq!(response.ok(), expected);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_that_a_token_reaches_are_told() {
+    let api = ApiServer::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let agent = api.agent_id().await;
+    let confined = token(&backend, json!({"userId": "ada", "agentIds": [agent]})).await;
+    let found = client.introspect(&api, &confined).await;
+    assert_eq!(found["agent_ids"], json!([agent]));
     api.stop().await;
 }
 

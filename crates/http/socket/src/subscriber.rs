@@ -23,7 +23,7 @@ use super::{
     channel_replies::ChannelReplies,
     commands::{AcceptedChat, OpenedChannel},
     context::{AdmittedCaller, Caller},
-    frames::{Channel, LiveEvent, MAX_CHANNELS, ServerFrame, encode},
+    frames::{Channel, LiveEvent, MAX_CHANNELS, ServerFrame, UnsubscribeReason, encode},
     live_replies::LiveReplies,
     notice_sender::NoticeSender,
     page_reader::read_page,
@@ -121,6 +121,18 @@ impl Subscriber {
         self.live_replies
             .retain(|subject| is_turn_visible(visibility, subject));
         Ok(())
+    }
+
+    /// Ends the subscriptions of channels that a new credential cannot reach.
+    pub(super) fn leave_unreachable(
+        &mut self,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        let closed = self.subscriptions.close_unreachable(&self.visibility.reach);
+        closed.into_iter().try_for_each(|channel| {
+            let reason = UnsubscribeReason::Deleted;
+            send_queue.push(encode(&ServerFrame::Unsubscribed { channel, reason }))
+        })
     }
 
     /// Subscribes to a channel.

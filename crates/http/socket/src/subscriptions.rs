@@ -10,7 +10,7 @@ mod replay_request;
 mod tests;
 
 use application::{live_turns::ReaderGuard, realtime::SerializedEvent};
-use domain::{AgentId, EventType, Seq, TurnId};
+use domain::{AgentId, AgentReach, EventType, Seq, TurnId};
 
 pub(super) use self::{
     notice::{Notice, NoticeSink},
@@ -226,6 +226,20 @@ impl Subscriptions {
         let ended = self.all.remove(index);
         self.recent.record_channel(channel, ended.next);
         self.all.shrink_to(4);
+    }
+
+    /// Ends the subscriptions of agents that cannot be reached, and of their conversations. Returns the
+    /// channels to which the client subscribed.
+    pub(super) fn close_unreachable(&mut self, reach: &AgentReach) -> Vec<Channel> {
+        let closed = self.all.extract_if(.., |it| {
+            let agent = match it.channel {
+                Channel::Agent(id) => Some(id),
+                Channel::Tenant | Channel::Conversation(_) => it.agent,
+            };
+            agent.is_some_and(|id| !reach.contains(id))
+        });
+        let named = closed.filter(|it| it.is_named);
+        named.map(|it| it.channel).collect()
     }
 
     /// Ends the subscriptions for which `event` is the last. `is_shown` is whether the client may

@@ -102,7 +102,12 @@ async fn without_read_scope_a_caller_receives_events_of_its_own_turns() {
     api.agent_id().await;
     all.event().await;
     for socket in [&mut socket, &mut other] {
-        assert_eq!(socket.remaining().await, Vec::<Value>::new());
+        let rest = socket.remaining().await;
+        let names: Vec<_> = rest
+            .iter()
+            .map(|it| &it["event"]["data"]["profile"]["name"])
+            .collect();
+        assert_eq!(names, ["Ada"], "of agents, it sees profiles");
     }
     drop((socket, other, all));
     api.stop().await;

@@ -254,10 +254,23 @@ async fn agents_of_a_key_are_few_and_concern_no_whole_tenant() {
     let confined = Confined::start().await;
     let open = &confined.open;
     let draft = json!({"name": "shop", "scopes": ["chat:write"], "agentIds": [open]});
-    for (wrong, code) in [
-        (json!({"agentIds": []}), "too_short"),
-        (json!({"agentIds": vec![open; 51]}), "too_many"),
-        (json!({"scopes": ["agents:write"]}), "not_combinable"),
+    let many: Vec<_> = (10..61)
+        .map(|number| format!("{}{number}", &open[..34]))
+        .collect();
+    for (wrong, pointer, code) in [
+        (json!({"agentIds": []}), "/agentIds", "too_short"),
+        (json!({"agentIds": many}), "/agentIds", "too_many"),
+        (json!({"agentIds": ["x"]}), "/agentIds/0", "bad_format"),
+        (
+            json!({"agentIds": [open, open]}),
+            "/agentIds/1",
+            "duplicate_item",
+        ),
+        (
+            json!({"scopes": ["agents:write"]}),
+            "/agentIds",
+            "not_combinable",
+        ),
     ] {
         let mut draft = draft.clone();
         draft
@@ -265,10 +278,39 @@ async fn agents_of_a_key_are_few_and_concern_no_whole_tenant() {
             .unwrap()
             .extend(wrong.as_object().unwrap().clone());
         let refused = confined.api.writer().post("/api/keys", draft).await;
-        assert_eq!(
-            refused.faults(),
-            [("/agentIds".to_owned(), code.to_owned())]
-        );
+        assert_eq!(refused.faults(), [(pointer.to_owned(), code.to_owned())]);
     }
+    confined.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refreshed_socket_leaves_what_its_credential_cannot_reach() {
+    let confined = Confined::start().await;
+    let (conversation, _) = confined.chat(&confined.internal).await;
+    let unreachable = [
+        format!("agent:{}", confined.internal),
+        format!("conversation:{conversation}"),
+    ];
+    let reachable = format!("agent:{}", confined.open);
+    let channels = [&*unreachable[0], &unreachable[1], &reachable];
+    let mut socket = SocketClient::connected(&confined.api, &confined.wide, &channels).await;
+    let narrow = json!({"token": confined.user.key()});
+    socket.expect_success("refresh", narrow).await;
+    for channel in &unreachable {
+        let frame = socket.next().await;
+        let left = json!({"type": "unsubscribed", "channel": channel, "reason": "deleted"});
+        assert_eq!(frame, left);
+    }
+    let wide = json!({"token": confined.wide.key()});
+    socket.expect_success("refresh", wide).await;
+    confined.chat(&confined.internal).await;
+    let (_, turn) = confined.chat(&confined.open).await;
+    let event = socket.next_of_type("event").await;
+    assert_eq!(event["channels"], json!([reachable]));
+    assert_ne!(
+        event["event"]["turnId"],
+        json!(turn),
+        "the conversation comes first"
+    );
     confined.api.stop().await;
 }

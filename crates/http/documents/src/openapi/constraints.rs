@@ -4,6 +4,7 @@ use domain::{
     allowed_origin::ENTRY_PATTERN,
     credential::MAX_OVERLAP_SECONDS,
     credential_draft::MAX_ALLOWED_ORIGINS,
+    id::UUID_PATTERN,
     public_key::MAX_KID_CHARACTERS,
     public_key_set::MAX_KEYS,
     text::NAME_PATTERN,
@@ -12,7 +13,7 @@ use domain::{
 use kit::body::MissingComponent;
 use serde_json::{Value, json};
 
-use super::component::{component_mut, member_mut};
+use super::component::{component_mut, member_mut, reference};
 
 /// Adds the constraints: a rule has exactly one kind of match and one kind of reply, lists have
 /// unique items, and credentials have the limits of the domain.
@@ -39,6 +40,13 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
     ] {
         let schema = member_mut(document, component, member)?;
         schema.insert("uniqueItems".to_owned(), true.into());
+    }
+    for component in ["KeyDraft", "ClientDraft", "UserTokenDraft"] {
+        let schema = member_mut(document, component, "agentIds")?;
+        schema.insert("uniqueItems".to_owned(), true.into());
+        // Elsewhere a malformed id is an unknown one.
+        let id = json!({"$ref": reference("AgentId"), "pattern": UUID_PATTERN});
+        schema.insert("items".to_owned(), id);
     }
     for (component, member, keyword, value) in [
         ("KeyDraft", "name", "pattern", Value::from(NAME_PATTERN)),

@@ -2,6 +2,7 @@
 
 use access::tokens::{OwnToken, unix_seconds};
 use actix_web::{HttpResponse, web::Data};
+use domain::{AgentId, AgentReach};
 use kit::problem::oauth::{OAuthErrorResponse, OAuthErrors};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -55,6 +56,10 @@ pub struct ActiveToken {
     /// Its id.
     #[schema(value_type = String)]
     jti: Uuid,
+    /// The only agents that it can reach; absent for all.
+    #[serde(skip_serializing_if = "AgentReach::is_all")]
+    #[schema(value_type = Option<Vec<AgentId>>, nullable = false)]
+    agent_ids: AgentReach,
 }
 
 impl ActiveToken {
@@ -74,6 +79,7 @@ impl ActiveToken {
             iss: issuer.to_owned(),
             aud: issuer.to_owned(),
             jti: token.id,
+            agent_ids: token.agents().clone(),
         }
     }
 }

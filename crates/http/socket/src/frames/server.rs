@@ -224,6 +224,6 @@ pub enum ResyncReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnsubscribeReason {
-    /// The agent or conversation was deleted.
+    /// The agent or conversation was deleted, or is out of the reach of the credential of a `refresh`.
     Deleted,
 }

@@ -180,7 +180,11 @@ impl Session {
         }
         self.reply(id, EMPTY)?;
         match &mut self.subscriber {
-            Some(subscriber) => Ok(subscriber.join_newly_visible(&self.connection.send_queue)?),
+            Some(subscriber) => {
+                let send_queue = &self.connection.send_queue;
+                subscriber.leave_unreachable(send_queue)?;
+                Ok(subscriber.join_newly_visible(send_queue)?)
+            }
             None => Ok(()),
         }
     }
