@@ -1,9 +1,11 @@
 //! Answers to tool calls that wait for a person or a page.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::open_enum::open_enum;
+use crate::{ToolCall, ToolEnd, Unanswered, open_enum::open_enum};
 
 open_enum! {
     /// The kind of answer that a tool call waits for.
@@ -56,6 +58,18 @@ impl Action {
             }
             Self::Output(_) | Self::Error(_) => ActionNeeded::Output,
         }
+    }
+
+    /// Returns the end of a call that is answered so; `None` if it is made.
+    pub fn end(&self) -> Option<ToolEnd> {
+        let (status, result) = match self {
+            Self::Approve | Self::ApproveEdited(_) => return None,
+            Self::Expire => return Some(Unanswered::Expired.end()),
+            Self::Deny { reason } => return Some(ToolEnd::denied(reason.as_deref())),
+            Self::Output(output) => (ToolCall::OK, output.clone()),
+            Self::Error(error) => (ToolCall::FAILED, error.clone()),
+        };
+        Some(ToolEnd::new(status, result, Duration::ZERO))
     }
 }
 

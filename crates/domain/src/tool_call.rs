@@ -86,6 +86,20 @@ impl ToolCall {
     pub const WAITING: &str = "waiting";
     /// The status of a call that may have taken effect: nobody knows how it ended.
     pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+    /// The status of a call whose tool, or client, has reported an error.
+    pub const FAILED: &str = "failed";
+    /// The status of a call that was not approved.
+    pub const DENIED: &str = "denied";
+    /// The status of a call that nobody has answered, because the user has continued.
+    pub const DISMISSED: &str = "dismissed";
+    /// The status of a call that nobody has answered in time.
+    pub const EXPIRED: &str = "expired";
+    /// The status of a call that was not made, or changes nothing, in a turn that was cancelled.
+    pub const CANCELLED: &str = "cancelled";
+    /// The status of a call that was not made, because the turn has made too many.
+    pub const TOO_MANY: &str = "too_many";
+    /// The status of a call whose tool cannot be reached.
+    pub const UNAVAILABLE: &str = "unavailable";
 
     /// Returns what the call needs from the user, or the page. It needs nothing of them while it waits for
     /// staff.

@@ -53,7 +53,13 @@ impl ToolEnd {
     pub fn denied(reason: Option<&str>) -> Self {
         let because = reason.map(|reason| format!("{BECAUSE}{reason}"));
         let result = format!("{DENIED}{}", because.unwrap_or_default());
-        Self::new("denied", result, Duration::ZERO)
+        Self::new(ToolCall::DENIED, result, Duration::ZERO)
+    }
+
+    /// The end of a call that staff has approved: another turn makes it.
+    pub fn approved() -> Self {
+        let result = "approved by staff; its outcome follows".to_owned();
+        Self::new(ToolCall::APPROVED, result, Duration::ZERO)
     }
 
     /// Returns the reason in the result of a call that was denied.

@@ -285,9 +285,12 @@ impl Unanswered {
     pub fn end(self) -> ToolEnd {
         let (status, result) = match self {
             Self::Waiting => (ToolCall::WAITING, ""),
-            Self::Dismissed => ("dismissed", "not run: the user continued without answering"),
-            Self::Cancelled => ("cancelled", "not run: the turn was cancelled"),
-            Self::Expired => ("expired", "not run: nobody answered in time"),
+            Self::Dismissed => (
+                ToolCall::DISMISSED,
+                "not run: the user continued without answering",
+            ),
+            Self::Cancelled => (ToolCall::CANCELLED, "not run: the turn was cancelled"),
+            Self::Expired => (ToolCall::EXPIRED, "not run: nobody answered in time"),
         };
         ToolEnd::new(status, result.to_owned(), Duration::ZERO)
     }

@@ -69,10 +69,10 @@ pub(crate) enum OpenCallStatus {
 impl OpenCallStatus {
     const fn of(self, entry: &CallEntry) -> &'static str {
         match (self, entry.repetition) {
-            (Self::Running, _) if entry.call.needs.is_some() => "waiting",
-            (Self::Running, _) => "running",
-            (Self::Cut, _) if entry.call.needs.is_some() => "cancelled",
-            (Self::Cut, Repetition::Harmless) => "cancelled",
+            (Self::Running, _) if entry.call.needs.is_some() => ToolCall::WAITING,
+            (Self::Running, _) => ToolCall::RUNNING,
+            (Self::Cut, _) if entry.call.needs.is_some() => ToolCall::CANCELLED,
+            (Self::Cut, Repetition::Harmless) => ToolCall::CANCELLED,
             (Self::Cut, Repetition::Acts | Repetition::HarmlessWithId) => ToolCall::OUTCOME_UNKNOWN,
         }
     }

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use crate::{
-    MemorySize, ModelResponse, ModelStep, Repetition, ToolStep, Unanswered,
+    MemorySize, ModelResponse, ModelStep, Repetition, ToolCall, ToolStep, Unanswered,
     sizes::PAST_RESULT_BYTES,
 };
 
 /// The statuses of calls that were not made, although nothing was wrong with them.
-const NOT_MADE: [&str; 4] = ["denied", "dismissed", "expired", "too_many"];
+const NOT_MADE: [&str; 4] = [
+    ToolCall::DENIED,
+    ToolCall::DISMISSED,
+    ToolCall::EXPIRED,
+    ToolCall::TOO_MANY,
+];
 
 /// The tool calls of ended turns, which belong to one message.
 #[derive(Debug, Clone, Default, PartialEq)]

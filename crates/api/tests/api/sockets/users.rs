@@ -1,7 +1,7 @@
 //! Users of an identity provider: each receives only its own events.
 
 use domain::Scope;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::client::{SocketClient, types_and_channels};
 use crate::{

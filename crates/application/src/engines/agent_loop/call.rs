@@ -31,11 +31,11 @@ impl Failure {
     }
 
     fn unavailable() -> Self {
-        Self::new("unavailable", "the tool is unavailable")
+        Self::new(ToolCall::UNAVAILABLE, "the tool is unavailable")
     }
 
     pub(super) fn unrecorded() -> Self {
-        Self::new("unavailable", "not available in an unrecorded chat")
+        Self::new(ToolCall::UNAVAILABLE, "not available in an unrecorded chat")
     }
 
     fn end(self) -> ToolEnd {
@@ -78,7 +78,10 @@ impl CheckedCall {
             expires_at.is_none() && config.tool_entry(name).is_some_and(ToolEntry::is_of_client)
         };
         let failure = match (offered, unavailable) {
-            _ if !may_run => Some(Failure::new("too_many", "no more calls in this turn")),
+            _ if !may_run => Some(Failure::new(
+                ToolCall::TOO_MANY,
+                "no more calls in this turn",
+            )),
             (Some(_), _) => failure,
             (None, Some(name)) if is_withheld(name) => Some(Failure::unrecorded()),
             (None, Some(_)) => Some(Failure::unavailable()),
@@ -142,7 +145,7 @@ impl CheckedCall {
     /// Ends the call, because an equal one waits already.
     pub(super) fn dismiss(&mut self) {
         let result = "The same call already waits for approval.".to_owned();
-        self.step.end = Some(ToolEnd::new("dismissed", result, Duration::ZERO));
+        self.step.end = Some(ToolEnd::new(ToolCall::DISMISSED, result, Duration::ZERO));
         self.tool = None;
     }
 
@@ -168,13 +171,15 @@ pub(super) async fn make_call(step: &ToolStep, tool: &AgentTool, context: &ToolC
     let (status, text) = match timeout(time, tool.call(&arguments, context)).await {
         Ok(Ok(text)) => (ToolCall::OK, text),
         Ok(Err(ToolError::InvalidArguments(reason))) => ("invalid_arguments", reason),
-        Ok(Err(ToolError::Failed(reason))) => ("failed", reason),
-        Ok(Err(ToolError::Unreadable(reason))) => ("failed", uncertain(&reason)),
+        Ok(Err(ToolError::Failed(reason))) => (ToolCall::FAILED, reason),
+        Ok(Err(ToolError::Unreadable(reason))) => (ToolCall::FAILED, uncertain(&reason)),
         Ok(Err(ToolError::Unavailable(_))) => {
             let Failure { status, reason } = Failure::unavailable();
             (status, reason)
         }
-        Ok(Err(ToolError::Lost(_))) => ("unavailable", uncertain("the connection was lost")),
+        Ok(Err(ToolError::Lost(_))) => {
+            (ToolCall::UNAVAILABLE, uncertain("the connection was lost"))
+        }
         Err(_) => ("timed_out", uncertain("the tool took too long")),
     };
     ToolEnd::new(status, text, began.elapsed())

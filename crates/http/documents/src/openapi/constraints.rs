@@ -41,13 +41,7 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         let schema = member_mut(document, component, member)?;
         schema.insert("uniqueItems".to_owned(), true.into());
     }
-    for component in ["KeyDraft", "ClientDraft", "UserTokenDraft"] {
-        let schema = member_mut(document, component, "agentIds")?;
-        schema.insert("uniqueItems".to_owned(), true.into());
-        // Elsewhere a malformed id is an unknown one.
-        let id = json!({"$ref": reference("AgentId"), "pattern": UUID_PATTERN});
-        schema.insert("items".to_owned(), id);
-    }
+    refuse_malformed_agents(document)?;
     for (component, member, keyword, value) in [
         ("KeyDraft", "name", "pattern", Value::from(NAME_PATTERN)),
         (
@@ -80,6 +74,17 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         ("PublicKey", "kid", "maxLength", MAX_KID_CHARACTERS.into()),
     ] {
         member_mut(document, component, member)?.insert(keyword.to_owned(), value);
+    }
+    Ok(())
+}
+
+/// Elsewhere a malformed id is an unknown one.
+fn refuse_malformed_agents(document: &mut Value) -> Result<(), MissingComponent> {
+    for component in ["KeyDraft", "ClientDraft", "UserTokenDraft"] {
+        let schema = member_mut(document, component, "agentIds")?;
+        schema.insert("uniqueItems".to_owned(), true.into());
+        let id = json!({"$ref": reference("AgentId"), "pattern": UUID_PATTERN});
+        schema.insert("items".to_owned(), id);
     }
     Ok(())
 }

@@ -122,7 +122,7 @@ impl ToolOutcome {
             ToolCall::OK | ToolCall::WAITING | ToolCall::APPROVED => Self::Output {
                 output: result.map_or(Value::Null, output),
             },
-            "denied" => Self::Denied {
+            ToolCall::DENIED => Self::Denied {
                 approval: Approval {
                     id: id.to_owned(),
                     approved: Some(false),
@@ -132,7 +132,7 @@ impl ToolOutcome {
                         .map(str::to_owned),
                 },
             },
-            "cancelled" => Self::cancelled(),
+            ToolCall::CANCELLED => Self::cancelled(),
             _ => Self::Error {
                 error_text: result.unwrap_or_else(|| format!("The call ended as {status}.")),
             },

@@ -1,7 +1,5 @@
 //! The answer to one call.
 
-use std::time::Duration;
-
 use domain::{Action, CallDecision, ToolCall, ToolEnd, ToolStep, ToolVisibility, TurnStatus};
 use ports::write_store::TurnRow;
 use serde_json::Map;
@@ -39,7 +37,7 @@ impl AnswerTurn {
         }
         match &wait.decision {
             Some(decision) if decision.action == *action => return Ok(false),
-            _ if !is_open && status == "expired" => return Err(AnswerRejection::Expired),
+            _ if !is_open && status == ToolCall::EXPIRED => return Err(AnswerRejection::Expired),
             _ if !is_open => return Err(AnswerRejection::Decided { status }),
             _ if is_for_staff && row.turn.status == TurnStatus::InProgress => {
                 return Err(AnswerRejection::Running);
@@ -55,11 +53,8 @@ impl AnswerTurn {
             at: self.stamp.time,
             continuation: is_for_staff.then_some(self.continuation),
         });
-        call.end = if is_for_staff {
-            Some(decided_end(action))
-        } else {
-            end_of(action)
-        };
+        let end = action.end();
+        call.end = end.or_else(|| is_for_staff.then(ToolEnd::approved));
         Ok(true)
     }
 }
@@ -103,24 +98,4 @@ fn without_edit<'a>(action: &'a Action, call: &ToolStep) -> &'a Action {
         }
         action => action,
     }
-}
-
-/// The end of a call that staff has decided so. Another turn makes the call, if it is approved.
-fn decided_end(action: &Action) -> ToolEnd {
-    end_of(action).unwrap_or_else(|| {
-        let result = "approved by staff; its outcome follows".to_owned();
-        ToolEnd::new(ToolCall::APPROVED, result, Duration::ZERO)
-    })
-}
-
-/// The end of a call that is answered so; `None` if it is made now.
-fn end_of(action: &Action) -> Option<ToolEnd> {
-    let (status, result) = match action {
-        Action::Approve | Action::ApproveEdited(_) => return None,
-        Action::Expire => ("expired", "not run: nobody decided in time".to_owned()),
-        Action::Deny { reason } => return Some(ToolEnd::denied(reason.as_deref())),
-        Action::Output(output) => (ToolCall::OK, output.clone()),
-        Action::Error(error) => ("failed", error.clone()),
-    };
-    Some(ToolEnd::new(status, result, Duration::ZERO))
 }
