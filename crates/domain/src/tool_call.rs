@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ActionNeeded, Approver, PrincipalId, Timestamp, ToolEnd, ToolVisibility, TurnId,
+    ActionNeeded, Approver, PrincipalId, Timestamp, ToolEnd, ToolVisibility, TurnId, Unanswered,
     UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
 };
@@ -114,6 +114,34 @@ impl ToolCall {
             Self::RUNNING => false,
             Self::WAITING => self.needs.is_some() && self.needs_of_user().is_none(),
             _ => true,
+        }
+    }
+
+    /// Returns a call that waited as it is once nobody will answer it: its user has continued, or its reply
+    /// was superseded.
+    #[must_use]
+    pub fn dismissed(self) -> Self {
+        let end = match self.needs_of_user() {
+            Some(_) => Unanswered::Dismissed.end(),
+            None => ToolEnd::superseded(),
+        };
+        Self {
+            status: end.status,
+            result: Some(end.result),
+            ..self.answered()
+        }
+    }
+
+    /// Returns a call that waited as it is once it was answered, and runs.
+    #[must_use]
+    pub fn answered(self) -> Self {
+        Self {
+            status: Self::RUNNING.to_owned(),
+            result: None,
+            needs: None,
+            approver: None,
+            expires_at: None,
+            ..self
         }
     }
 

@@ -62,6 +62,12 @@ impl ToolEnd {
         Self::new(ToolCall::APPROVED, result, Duration::ZERO)
     }
 
+    /// The end of a call that waited for staff when its reply was superseded.
+    pub fn superseded() -> Self {
+        let result = "not run: its reply was superseded".to_owned();
+        Self::new(ToolCall::DISMISSED, result, Duration::ZERO)
+    }
+
     /// Returns the reason in the result of a call that was denied.
     pub fn denial_reason(result: &str) -> Option<&str> {
         result.strip_prefix(DENIED)?.strip_prefix(BECAUSE)

@@ -60,7 +60,7 @@ const Decision = ({ call: { id = "", name }, decide }: { call: ShownCall; decide
         dir="auto"
         maxLength={2000}
         aria-label={`Reason to deny ${name}`}
-        placeholder="Reason to deny (optional)"
+        placeholder="Reason (the user may read it)"
         value={reason}
         onChange={(event) => setReason(event.target.value)}
       />

@@ -2,7 +2,6 @@
 
 use domain::{
     ConversationId, EventType, FinishReason, NodeId, Stamp, TenantId, ToolCall, TurnId, TurnStatus,
-    Unanswered,
 };
 use ports::{Facts, FactsQuery, RepositoryError, write_store::TurnWait};
 
@@ -146,17 +145,7 @@ impl SuspendTurn {
     /// The reply whose waiting calls are dismissed.
     fn dismissed_reply(&self) -> Reply {
         let dismissed = |call: &ToolCall| match call.needs_of_user() {
-            Some(_) => {
-                let end = Unanswered::Dismissed.end();
-                ToolCall {
-                    status: end.status,
-                    result: Some(end.result),
-                    needs: None,
-                    approver: None,
-                    expires_at: None,
-                    ..call.clone()
-                }
-            }
+            Some(_) => call.clone().dismissed(),
             None => call.clone(),
         };
         Reply {

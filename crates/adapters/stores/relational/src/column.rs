@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use domain::{Fingerprint, Timestamp, ToolCall, TurnStatus, Unanswered, Usage};
+use domain::{Fingerprint, Timestamp, ToolCall, TurnStatus, Usage};
 use ports::{BoxError, RepositoryError};
 use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
 use time::OffsetDateTime;
@@ -14,20 +14,17 @@ pub fn tool_calls(
     status: TurnStatus,
     waits: bool,
 ) -> Vec<ToolCall> {
-    let mut calls = stored.map_or_else(Vec::new, |calls| calls.0);
-    let seem_to_wait = calls
-        .iter_mut()
-        .filter(|call| !waits && call.needs.is_some());
-    for call in seem_to_wait {
-        (call.status, call.result) = if status.is_final() {
-            let end = Unanswered::Dismissed.end();
-            (end.status, Some(end.result))
+    let calls = stored.map_or_else(Vec::new, |calls| calls.0);
+    let shown = calls.into_iter().map(|call| {
+        if waits || call.needs.is_none() {
+            call
+        } else if status.is_final() {
+            call.dismissed()
         } else {
-            (ToolCall::RUNNING.to_owned(), None)
-        };
-        (call.needs, call.approver, call.expires_at) = (None, None, None);
-    }
-    calls
+            call.answered()
+        }
+    });
+    shown.collect()
 }
 
 /// A time, stored as milliseconds since 1970 or with the database's own type for times.

@@ -62,30 +62,24 @@ impl CheckedCall {
         may_run: bool,
         expires_at: Option<Timestamp>,
     ) -> Self {
-        let failure = if let Some(arguments) = requested.arguments.as_deref() {
-            check_arguments(arguments).err()
-        } else {
-            let reason = "the arguments did not arrive; call the tool again";
-            Some(Failure::new("invalid_arguments", reason))
-        };
         let offered = find(&request.tools, &requested.function);
         let unavailable = match offered {
             Some(_) => None,
             None => find_unavailable(&request.unavailable_tools, &requested.function),
         };
         let config = &request.agent.config;
-        let is_withheld = |name| {
-            expires_at.is_none() && config.tool_entry(name).is_some_and(ToolEntry::is_of_client)
-        };
-        let failure = match (offered, unavailable) {
-            _ if !may_run => Some(Failure::new(
+        let failure = if may_run {
+            refusal(
+                &requested,
+                request,
+                (offered, unavailable),
+                expires_at.is_some(),
+            )
+        } else {
+            Some(Failure::new(
                 ToolCall::TOO_MANY,
                 "no more calls in this turn",
-            )),
-            (Some(_), _) => failure,
-            (None, Some(name)) if is_withheld(name) => Some(Failure::unrecorded()),
-            (None, Some(_)) => Some(Failure::unavailable()),
-            (None, None) => Some(Failure::new("unknown_tool", unknown_reason(&request.tools))),
+            ))
         };
         let name = offered.map(|tool| tool.definition.name.as_str());
         let name = name.or(unavailable);
@@ -96,6 +90,7 @@ impl CheckedCall {
             },
             (_, failure) => (None, failure),
         };
+        let tool = offered.filter(|_| failure.is_none()).cloned();
         Self {
             step: ToolStep {
                 call_id,
@@ -107,18 +102,16 @@ impl CheckedCall {
                 },
                 arguments: object_text(requested.arguments),
                 at,
-                repetition: match offered.filter(|_| failure.is_none()) {
+                repetition: match &tool {
                     Some(tool) => repetition(tool),
                     // It is not made.
                     None => Repetition::Harmless,
                 },
                 wait,
                 timeout_ms: offered.map(|tool| milliseconds(time_limit(tool, config))),
-                end: failure
-                    .as_ref()
-                    .map(|it| ToolEnd::new(it.status, it.reason.clone(), Duration::ZERO)),
+                end: failure.map(Failure::end),
             },
-            tool: offered.filter(|_| failure.is_none()).cloned(),
+            tool,
         }
     }
 
@@ -144,7 +137,7 @@ impl CheckedCall {
 
     /// Ends the call, because an equal one waits already.
     pub(super) fn dismiss(&mut self) {
-        let result = "The same call already waits for approval.".to_owned();
+        let result = "The same call already waits for approval".to_owned();
         self.step.end = Some(ToolEnd::new(ToolCall::DISMISSED, result, Duration::ZERO));
         self.tool = None;
     }
@@ -154,6 +147,30 @@ impl CheckedCall {
         let may_run = self.step.end.is_none() && !self.step.is_waiting();
         let tool = self.tool.as_ref().filter(|_| may_run)?;
         Some((self.step.clone(), tool.clone()))
+    }
+}
+
+/// Returns why a call of these arguments is not made, whoever approves it. `offered` is its tool, or
+/// `unavailable` the name of one that the agent has, but not now.
+fn refusal(
+    requested: &RequestedCall,
+    request: &ModelRequest,
+    (offered, unavailable): (Option<&AgentTool>, Option<&str>),
+    is_recorded: bool,
+) -> Option<Failure> {
+    let is_of_client = |name| {
+        let entry = request.agent.config.tool_entry(name);
+        entry.is_some_and(ToolEntry::is_of_client)
+    };
+    match (offered, unavailable, requested.arguments.as_deref()) {
+        (Some(_), _, Some(arguments)) => check_arguments(arguments).err(),
+        (Some(_), _, None) => {
+            let reason = "the arguments did not arrive; call the tool again";
+            Some(Failure::new("invalid_arguments", reason))
+        }
+        (None, Some(name), _) if !is_recorded && is_of_client(name) => Some(Failure::unrecorded()),
+        (None, Some(_), _) => Some(Failure::unavailable()),
+        (None, None, _) => Some(Failure::new("unknown_tool", unknown_reason(&request.tools))),
     }
 }
 

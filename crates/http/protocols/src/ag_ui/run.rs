@@ -68,7 +68,10 @@ pub(super) async fn run(
     let slot = authorized.open_stream(&state).await?;
     let Some(taken) = sender.take(step, cursor).await? else {
         let mut events = RunEvents::without_turn(run);
-        events.fail(&Problem::new(ProblemCode::ActionRequired));
+        events.fail(&Problem {
+            detail: "Answer every open interrupt with `resume`.".into(),
+            ..Problem::new(ProblemCode::ActionRequired)
+        });
         return Ok(stream::respond_at_once(events));
     };
     let is_new = taken.received.is_none();
