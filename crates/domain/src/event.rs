@@ -64,6 +64,11 @@ pub struct Event {
 }
 
 impl Event {
+    /// Returns whether readers who may not see all of it may see less.
+    pub fn may_be_reduced(&self) -> bool {
+        self.data.may_be_reduced() || self.actor.shown_to(self.user_id.as_deref()) != self.actor
+    }
+
     /// Returns the event as readers see it who may not see all of it; `None` if they see the same.
     pub fn reduced(&self) -> Option<Self> {
         let data = self.data.reduced();

@@ -115,6 +115,15 @@ impl EventData {
         }
     }
 
+    /// Returns whether readers who may not see all may see less.
+    pub const fn may_be_reduced(&self) -> bool {
+        match self {
+            Self::Agent { .. } => true,
+            Self::Turn { turn, .. } => !turn.tool_calls.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Returns what the readers see who may not see all: of agents their profiles, and of turns what users
     /// see of their tool calls. `None` if there is nothing that they do not see.
     pub fn reduced(&self) -> Option<Self> {
@@ -124,7 +133,7 @@ impl EventData {
                 Some(Self::Profile { profile })
             }
             // Most events have no tool calls, and are not copied.
-            Self::Turn { turn, .. } if !turn.tool_calls.is_empty() => self.clone().shown_to_users(),
+            _ if self.may_be_reduced() => self.clone().shown_to_users(),
             _ => None,
         }
     }

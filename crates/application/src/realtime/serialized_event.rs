@@ -53,10 +53,14 @@ impl SerializedEvent {
         &self.json
     }
 
-    /// Returns the approximate size in bytes. The text is counted three times: in both forms of the JSON
-    /// and in the event.
+    /// Returns the approximate size in bytes. The text is counted in the event, and in each form of the JSON.
     pub(super) fn weight(&self) -> usize {
-        size_of::<Self>() + 3 * self.json.len()
+        let forms = if self.logged.event.may_be_reduced() {
+            2
+        } else {
+            1
+        };
+        size_of::<Self>() + (1 + forms) * self.json.len()
     }
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains
