@@ -162,7 +162,7 @@ test.each([
     return times.length > 1 ? fetch(input, init) : respond();
   };
   const client = createClient({ url: service.url, getToken: () => issuer.token(60), fetch: busy });
-  await client.engines.list();
+  await client.limits.get();
   expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(990);
 });
 

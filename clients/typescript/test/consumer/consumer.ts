@@ -61,6 +61,10 @@ export const calls: {
   },
   ping: { get: async () => (await service.ping.get()).region ?? "" },
   principal: { get: async () => (await service.principal.get()).tenantId },
+  profiles: {
+    list: async () => (await service.profiles.list()).data.length,
+    get: async () => (await service.profiles.get(id)).greeting ?? "",
+  },
   regions: { list: async () => (await service.regions.list()).data.map(({ url }) => url).join() },
   rules: { test: async () => (await service.rules.test({ rules: [{ keywords: [text], reply: text }], message: text })).reply },
   turns: {
