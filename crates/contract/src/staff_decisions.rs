@@ -18,7 +18,9 @@ use crate::{
     fixture, lookup,
     results::ResultExt as _,
     setup,
-    waiting_turns::{answer, answer_as, call, existing, far, record, resumed, statuses, suspend},
+    waiting_turns::{
+        answer, answer_as, call, existing, far, record, resumed, statuses, suspend, wait,
+    },
 };
 
 fn staff_call(id: &str, expires_at: Timestamp) -> TurnStep {
@@ -169,11 +171,7 @@ pub async fn a_decision_of_staff_waits_for_the_turn_before(storage: &Store) {
     };
     let calls = [call("9", ActionNeeded::Approval, far())];
     record(storage, &next, &calls).await;
-    let suspended = storage.writes.write(suspend(&next, &calls)).await.success();
-    assert!(
-        matches!(suspended, SuspendOutcome::Waits(_)),
-        "{suspended:?}"
-    );
+    wait(storage, &next, &calls).await;
     let hasty = Sweep {
         max_wait: Duration::ZERO,
         ..sweep()
@@ -284,15 +282,7 @@ async fn runs_with(storage: &Store, calls: &[TurnStep]) -> BeginTurn {
 /// A turn goes on with the last answer of its user, while staff has not decided yet.
 pub async fn a_turn_does_not_wait_for_staff(storage: &Store) {
     let (begin, calls) = asked_both(storage).await;
-    let suspended = storage
-        .writes
-        .write(suspend(&begin, &calls))
-        .await
-        .success();
-    assert!(
-        matches!(suspended, SuspendOutcome::Waits(_)),
-        "{suspended:?}"
-    );
+    wait(storage, &begin, &calls).await;
     let resumed = resumed(answer(storage, &begin, &[("2", Action::Approve)]).await);
     assert!(resumed.is_some());
 }
@@ -341,12 +331,7 @@ async fn asks_user_and_staff(storage: &Store, expires_at: Timestamp) -> BeginTur
         staff_call("3", expires_at),
     ];
     let begin = runs_with(storage, &calls).await;
-    let suspended = storage.writes.write(suspend(&begin, &calls));
-    let suspended = suspended.await.success();
-    assert!(
-        matches!(suspended, SuspendOutcome::Waits(_)),
-        "{suspended:?}"
-    );
+    wait(storage, &begin, &calls).await;
     begin
 }
 

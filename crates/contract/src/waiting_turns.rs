@@ -75,13 +75,18 @@ pub(crate) async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn
         call("2", ActionNeeded::Output, expires_at),
     ];
     record(storage, &begin, &calls).await;
-    let suspended = storage.writes.write(suspend(&begin, &calls));
+    wait(storage, &begin, &calls).await;
+    begin
+}
+
+/// Lets a running turn wait for answers to its calls.
+pub(crate) async fn wait(storage: &Store, begin: &BeginTurn, calls: &[TurnStep]) {
+    let suspended = storage.writes.write(suspend(begin, calls));
     let suspended = suspended.await.success();
     assert!(
         matches!(suspended, SuspendOutcome::Waits(_)),
         "{suspended:?}"
     );
-    begin
 }
 
 const EVERYTHING: MayAnswer = MayAnswer {

@@ -94,7 +94,7 @@ pub struct AgentConfig {
         )
     )]
     pub greeting: Option<String>,
-    /// What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting.
+    /// The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub profile: Option<ProfileConfig>,

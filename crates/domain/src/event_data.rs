@@ -59,7 +59,7 @@ pub enum EventData {
     /// The same for readers without `agents:read`.
     #[cfg_attr(feature = "schema", schema(title = "ProfileEventData"))]
     Profile {
-        /// What pages show of the agent after the change.
+        /// The profile of the agent after the change.
         profile: EventProfile,
     },
     /// The content of `agent.deleted`.

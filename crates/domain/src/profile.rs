@@ -1,4 +1,4 @@
-//! What pages show of an agent.
+//! Profiles: the public part of agents, for pages.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::{
     config::{Metadata, check_metadata},
 };
 
-/// What pages show of an agent, beside its name and its greeting.
+/// The public description of an agent, in addition to its name and greeting.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProfileConfig {
-    /// What the agent is for. Default: empty.
+    /// A short description of the agent for visitors. Default: empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -56,7 +56,7 @@ pub struct EventProfile {
     pub id: AgentId,
     /// Display name.
     pub name: String,
-    /// What the agent is for; empty if nobody has said.
+    /// A short description of the agent for visitors; empty if it has none.
     pub description: String,
     /// Messages that a page can offer to send.
     pub suggestions: Vec<String>,
@@ -65,7 +65,7 @@ pub struct EventProfile {
     pub metadata: Metadata,
 }
 
-/// What pages show of an agent: all that callers without `agents:read` see of it.
+/// The public part of an agent: all that callers without `agents:read` see of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Profile {
@@ -77,7 +77,7 @@ pub struct Profile {
 }
 
 impl Agent {
-    /// Returns what events tell pages of the agent.
+    /// Returns the profile of the agent as events contain it.
     pub fn event_profile(&self) -> EventProfile {
         let config = self.config.profile.clone().unwrap_or_default();
         EventProfile {
@@ -89,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// Returns what pages show of the agent.
+    /// Returns the profile of the agent.
     pub fn profile(&self) -> Profile {
         Profile {
             profile: self.event_profile(),

@@ -319,7 +319,7 @@ export interface paths {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
         };
-        /** List what pages show of the agents, newest first. */
+        /** List the profiles of agents, newest first. */
         get: operations["list_profiles"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
@@ -327,7 +327,7 @@ export interface paths {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
         };
-        /** Read what pages show of an agent. It needs no permission to read the agent itself. */
+        /** Read the profile of an agent: its public part, which needs no permission to read the agent itself. */
         get: operations["get_profile"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
@@ -671,7 +671,7 @@ export interface components {
             maxToolRounds?: number;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["Metadata"];
-            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
@@ -741,7 +741,7 @@ export interface components {
             maxToolRounds?: number | null;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
-            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfigPatch"] | null;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][] | null;
@@ -1370,7 +1370,7 @@ export interface components {
              * @example Cheerful and brief.
              */
             personality?: string;
-            /** @description What pages show of the agent (`GET /api/profiles/{id}`), beside its name and its greeting. */
+            /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
@@ -1585,7 +1585,7 @@ export interface components {
         };
         /** @description A profile in events, without the greeting, which can be another for each user. */
         EventProfile: {
-            /** @description What the agent is for; empty if nobody has said. */
+            /** @description A short description of the agent for visitors; empty if it has none. */
             description: string;
             /** @description The agent's id, in paths and in chat. */
             id: components["schemas"]["AgentId"];
@@ -2238,14 +2238,14 @@ export interface components {
             /** @description RFC 6901 pointer into the body. */
             pointer?: string;
         };
-        /** @description What pages show of an agent: all that callers without `agents:read` see of it. */
+        /** @description The public part of an agent: all that callers without `agents:read` see of it. */
         Profile: components["schemas"]["EventProfile"] & {
             /** @description The first message of a conversation; null if the agent waits for the user's. */
             greeting?: string | null;
         };
-        /** @description What pages show of an agent, beside its name and its greeting. */
+        /** @description The public description of an agent, in addition to its name and greeting. */
         ProfileConfig: {
-            /** @description What the agent is for. Default: empty. */
+            /** @description A short description of the agent for visitors. Default: empty. */
             description?: string;
             /** @description String pairs for pages, which every visitor can read. Default: none. */
             metadata?: components["schemas"]["Metadata"];
@@ -2254,7 +2254,7 @@ export interface components {
         };
         /** @description JSON merge patch (RFC 7396) of `ProfileConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         ProfileConfigPatch: {
-            /** @description What the agent is for. Default: empty. */
+            /** @description A short description of the agent for visitors. Default: empty. */
             description?: string | null;
             /** @description String pairs for pages, which every visitor can read. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
@@ -2266,7 +2266,7 @@ export interface components {
          * @description The same for readers without `agents:read`.
          */
         ProfileEventData: {
-            /** @description What pages show of the agent after the change. */
+            /** @description The profile of the agent after the change. */
             profile: components["schemas"]["EventProfile"];
         };
         /** @description The metadata of the protected resource: the tokens that this service accepts. */

@@ -54,7 +54,7 @@ impl Follower {
         self.since
     }
 
-    /// Returns what its reader may see.
+    /// Returns the visibility of events to its reader.
     pub const fn visibility(&self) -> &EventVisibility {
         &self.filter.visibility
     }

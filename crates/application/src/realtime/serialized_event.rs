@@ -53,14 +53,16 @@ impl SerializedEvent {
         &self.json
     }
 
-    /// Returns the approximate size in bytes. The text is counted in the event, and in each form of the JSON.
+    /// Returns the approximate size in bytes. The text is counted in the event and in each form of the JSON,
+    /// the second of which does not name the actor.
     pub(super) fn weight(&self) -> usize {
-        let forms = if self.logged.event.may_be_reduced() {
-            2
+        let (event, json) = (&self.logged.event, self.json.len());
+        let reduced = if event.may_be_reduced() {
+            json.saturating_sub(event.actor.as_str().len())
         } else {
-            1
+            0
         };
-        size_of::<Self>() + (1 + forms) * self.json.len()
+        size_of::<Self>() + 2 * json + reduced
     }
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains

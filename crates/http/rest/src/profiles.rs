@@ -1,4 +1,4 @@
-//! `/api/profiles`: what pages show of agents.
+//! `/api/profiles`: the public part of agents.
 
 use actix_web::{HttpRequest, HttpResponse};
 use application::agents::AgentListing;
@@ -10,7 +10,7 @@ use kit::{
     request::{PagePermit, PathId, QueryParameters},
 };
 
-/// List what pages show of the agents, newest first.
+/// List the profiles of agents, newest first.
 #[utoipa::path(
     get, path = "/api/profiles", operation_id = "list_profiles", tag = "Agents",
     params(
@@ -36,7 +36,7 @@ pub async fn list_profiles(
     Ok(reads::page(&request, profiles))
 }
 
-/// Read what pages show of an agent. It needs no permission to read the agent itself.
+/// Read the profile of an agent: its public part, which needs no permission to read the agent itself.
 #[utoipa::path(
     get, path = "/api/profiles/{id}", operation_id = "get_profile", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),

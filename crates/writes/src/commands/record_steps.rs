@@ -37,7 +37,7 @@ impl RecordSteps {
         })
     }
 
-    /// What the calls that begin say about the turn.
+    /// The row that tells whether a call of the turn may act, if calls begin.
     fn calls(&self) -> Option<TurnCalls> {
         // An approved call was recorded before, and begins now.
         let approved = self.changed.iter().filter(|(_, step)| !step.has_ended());
