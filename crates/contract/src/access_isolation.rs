@@ -2,6 +2,7 @@
 
 use domain::Credential;
 use ports::NewProof;
+use serde_json::json;
 use writes::{BeginTurn, DeleteOutcome, TurnEnding};
 
 use super::tenant_isolation::Neighbours;
@@ -35,7 +36,7 @@ pub async fn credentials_of_another_tenant_are_not_listed(storage: &Store) {
     }
 }
 
-/// Keys and clients: `rotate`, `revoke`.
+/// Keys and clients: `rotate`, `revoke`, updates.
 pub async fn credentials_of_another_tenant_are_not_changed(storage: &Store) {
     let other = setup::second_tenant(storage).await;
     let version = lookup::access_version(storage).await;
@@ -50,6 +51,9 @@ pub async fn credentials_of_another_tenant_are_not_changed(storage: &Store) {
         let credentials = &storage.credentials;
         let rotated = credentials.rotate(*kind, &other, id, &proof, None).await;
         assert_eq!(rotated.applied(), None);
+        let patch = json!({"name": "theirs"});
+        let updated = credentials.update(*kind, &other, id, patch).await;
+        assert_eq!(updated.success(), None);
         let revoked = credentials.revoke(*kind, &other, id, fixture::at(9)).await;
         assert!(!revoked.success());
         let found = lookup::credential(storage, &credential).await;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use domain::Credential;
+use serde_json::json;
 
 use crate::{
     Store, fixture, lookup, pages,
@@ -84,7 +85,7 @@ pub async fn an_unknown_credential_cannot_be_revoked(storage: &Store) {
     assert_eq!(lookup::access_version(storage).await, before);
 }
 
-/// Revocations, rotations and recorded uses of the same credentials at the same time all succeed, and
+/// Revocations, rotations, updates and recorded uses of the same credentials at the same time all succeed, and
 /// none waits for a deadlock to be resolved.
 pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: &Store) {
     let another = setup::second_tenant(storage).await;
@@ -102,9 +103,11 @@ pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: 
         setup::credential(storage, second.clone()).await;
         tokio::join!(
             revoke_in_time(storage, &first),
+            update_in_time(storage, &second),
             rotate_in_time(storage, &first),
             touch_in_time(storage, [&first, &second]),
             rotate_in_time(storage, &second),
+            update_in_time(storage, &first),
             revoke_in_time(storage, &second),
         );
         for key in [first, second] {
@@ -133,6 +136,17 @@ async fn rotate_in_time(storage: &Store, like: &Credential) {
         assert_eq!(rotated.revoked_at, None);
     }
     assert!(started_at.elapsed() < RACE_LIMIT, "a rotation waited");
+}
+
+/// Renames a credential, unless it was revoked first.
+async fn update_in_time(storage: &Store, like: &Credential) {
+    let started_at = Instant::now();
+    let (credentials, patch) = (&storage.credentials, json!({"name": "new"}));
+    let result = credentials.update(like.kind, &like.tenant, &like.id, patch);
+    if let Some(updated) = result.await.success() {
+        assert_eq!(updated.revoked_at, None);
+    }
+    assert!(started_at.elapsed() < RACE_LIMIT, "an update waited");
 }
 
 async fn touch_in_time(storage: &Store, used: [&Credential; 2]) {

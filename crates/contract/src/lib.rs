@@ -55,6 +55,7 @@ pub mod credential_idempotency;
 pub mod credential_repository;
 pub mod credential_revocation;
 pub mod credential_rotation;
+pub mod credential_update;
 pub mod event_bus;
 pub mod event_content;
 pub mod event_filters;

@@ -3,19 +3,21 @@
 use std::{ops::Deref, sync::Arc};
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind,
-    IdempotencyEntry, NodeId, Problem, Stamp, TenantId, Timestamp, TurnId,
+    Agent, AgentId, AgentReach, Conversation, ConversationId, Credential, CredentialId,
+    CredentialKind, IdempotencyEntry, NodeId, Problem, Stamp, TenantId, Timestamp, TurnId,
 };
 use ports::{
     AgentRepository, ConversationRepository, CredentialRepository, EventPage, EventQuery,
     FirstMessages, Idempotent, RepositoryError, Storage, SweepRepository, TurnRepository,
 };
+use serde_json::Value;
 use tokio_util::task::TaskTracker;
 use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed, CompletedTurn, CreateAgent,
     CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, DeleteOutcome,
     FailQueuedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome, Reply, RevokeCredential,
-    ShownEvents, Sweep, SweepOutcome, UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
+    ShownEvents, Sweep, SweepOutcome, UpdateAgent, UpdateConversation, UpdateCredential,
+    WriteTimeouts, Writes,
 };
 
 type Result<T> = std::result::Result<T, RepositoryError>;
@@ -303,6 +305,24 @@ impl Written<dyn CredentialRepository> {
             idempotency: idempotency.cloned(),
         };
         self.writes.write(create).await
+    }
+
+    /// [`UpdateCredential`], by a caller that reaches all agents.
+    pub async fn update(
+        &self,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        patch: Value,
+    ) -> Result<Option<Credential>> {
+        let update = UpdateCredential {
+            tenant: tenant.clone(),
+            kind,
+            id: id.clone(),
+            reach: AgentReach::ALL,
+            patch,
+        };
+        self.writes.write(update).await
     }
 
     /// [`RevokeCredential`].

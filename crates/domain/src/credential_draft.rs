@@ -1,6 +1,6 @@
 //! The content of a new key or client, and its validation.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -18,7 +18,7 @@ pub const MAX_ALLOWED_ORIGINS: usize = 32;
 pub const MAX_AGENTS: usize = 50;
 
 /// The content of a new key or client, as the caller sets it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialDraft {
     /// The name, for people.
@@ -26,14 +26,20 @@ pub struct CredentialDraft {
     /// The permissions.
     pub scopes: Scopes,
     /// The agents that it can reach.
-    #[serde(rename = "agentIds", skip_serializing_if = "AgentReach::is_all")]
+    #[serde(
+        default,
+        rename = "agentIds",
+        skip_serializing_if = "AgentReach::is_all"
+    )]
     pub agents: AgentReach,
     /// The time from which it is rejected; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
     /// The only browser origins that may use it; empty for any. Always empty for clients, whose
     /// secrets must not be in browsers.
+    #[serde(default)]
     pub allowed_origins: Vec<String>,
     /// The credential's own rate limits.
+    #[serde(default)]
     pub limits: LimitOverrides,
     /// The public keys with which a client's signatures are verified, in place of a secret.
     pub jwks: Option<Value>,

@@ -20,6 +20,7 @@ pub mod config;
 pub mod conversation;
 pub mod conversation_key;
 pub mod credential;
+mod credential_change;
 pub mod credential_draft;
 pub mod credential_secret;
 pub mod credential_source;

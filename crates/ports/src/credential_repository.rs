@@ -86,6 +86,7 @@ pub trait CredentialRepository: Send + Sync {
     /// credential backwards.
     async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError>;
 
-    /// Returns the store-wide access version, which grows with every revocation and rotation.
+    /// Returns the store-wide access version, which grows with every revocation, rotation and
+    /// change of content.
     async fn access_version(&self) -> Result<i64, RepositoryError>;
 }

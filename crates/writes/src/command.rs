@@ -1,6 +1,6 @@
 //! The interface of commands.
 
-use domain::{AgentId, ConversationId, TenantId};
+use domain::{AgentId, ConversationId, CredentialId, TenantId};
 use ports::{ConversationName, Facts, FactsQuery, RepositoryError, write_store::RecordKey};
 
 use crate::Planner;
@@ -86,6 +86,8 @@ pub enum Part {
     Name(ConversationName),
     /// An agent that it creates or changes.
     Agent(AgentId),
+    /// A credential that it changes.
+    Credential(CredentialId),
     /// An idempotency key that it uses.
     Key(RecordKey),
 }

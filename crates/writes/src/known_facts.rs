@@ -104,6 +104,7 @@ impl KnownFacts {
             open_turns,
             credentials,
             new_credentials: _,
+            whole_credentials,
             idempotency,
             nodes,
             logged,
@@ -111,7 +112,8 @@ impl KnownFacts {
             journals,
             running_turns,
         } = query;
-        let is_never_known = !open_turns.is_empty() || !journals.is_empty();
+        let is_never_known =
+            !open_turns.is_empty() || !journals.is_empty() || !whole_credentials.is_empty();
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
@@ -155,6 +157,7 @@ impl KnownFacts {
         query.conversations.is_empty()
             && query.turns.is_empty()
             && query.open_turns.is_empty()
+            && query.whole_credentials.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()
     }

@@ -31,7 +31,7 @@ pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent,
     CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, FailQueuedTurn,
     HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn,
-    Sweep, SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation,
+    Sweep, SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

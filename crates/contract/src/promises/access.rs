@@ -65,6 +65,14 @@ macro_rules! access_promises {
                 an_unknown_credential_cannot_be_revoked,
                 concurrent_changes_of_credentials_do_not_block_each_other,
             }
+            credential_update {
+                an_update_replaces_the_content_of_a_credential,
+                an_update_keeps_the_proof_the_scopes_and_the_times,
+                an_update_raises_the_access_version_unless_it_has_no_effect,
+                a_revoked_or_unknown_credential_cannot_be_updated,
+                concurrent_updates_of_a_credential_keep_all_changes,
+                concurrent_updates_of_many_credentials_keep_their_own_values,
+            }
             token_repository {
                 a_revoked_token_stays_revoked,
                 the_first_revocation_of_a_token_raises_the_access_version,

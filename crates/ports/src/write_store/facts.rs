@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
-    AgentId, Conversation, ConversationId, CredentialId, CredentialKind, EventType,
+    AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
     IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
     TurnId, TurnStep, idempotency::RETENTION,
 };
@@ -67,6 +67,8 @@ pub struct Facts {
     pub open_turns: HashMap<InTenant<OpenTurnsOf>, Vec<OpenTurn>>,
     /// Credentials of any tenant and kind.
     pub credentials: HashMap<CredentialId, CredentialFacts>,
+    /// Those of the credentials that were read as a whole.
+    pub whole_credentials: HashMap<CredentialId, Credential>,
     /// Turns with their replies.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.

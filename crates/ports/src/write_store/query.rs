@@ -35,6 +35,8 @@ pub struct FactsQuery {
     pub credentials: HashSet<CredentialKey>,
     /// The ids of credentials to create.
     pub new_credentials: Vec<CredentialId>,
+    /// Those of the credentials that are read as a whole, because their content changes.
+    pub whole_credentials: HashSet<CredentialId>,
     /// Idempotency keys.
     pub idempotency: Vec<RecordKey>,
     /// The nodes that are to run a turn.

@@ -44,6 +44,9 @@ pub struct Rows {
     pub conversation_deletions: Vec<ConversationDeletion>,
     /// New credentials. Their order in listings is assigned when they are written.
     pub credentials: Vec<Credential>,
+    /// Credentials with new content, each at most once. Their scopes, proofs and times stay, except the
+    /// expiry.
+    pub credential_updates: Vec<Credential>,
     /// Revoked credentials.
     pub revocations: Vec<Revocation>,
     /// The changes of the state of the store.

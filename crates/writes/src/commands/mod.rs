@@ -27,6 +27,7 @@ mod sweep;
 mod turn_admission;
 mod update_agent;
 mod update_conversation;
+mod update_credential;
 
 use ports::RepositoryError;
 
@@ -46,6 +47,7 @@ pub use self::{
     sweep::{Sweep, SweepOutcome, UndecidedCall},
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
+    update_credential::UpdateCredential,
 };
 
 /// The size of the largest agent that is written together with others. A larger one takes the

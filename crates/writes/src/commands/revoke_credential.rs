@@ -6,7 +6,7 @@ use ports::{
     write_store::{CredentialKey, Revocation},
 };
 
-use crate::{Command, Planned, Planner, Scope};
+use crate::{Command, Part, Planned, Planner, Scope};
 
 /// Revokes a credential, unless an earlier call has done so, and raises the access version. The
 /// outcome is `false` if the tenant has no such credential.
@@ -26,7 +26,7 @@ impl Command for RevokeCredential {
     type Outcome = bool;
 
     fn scope(&self) -> Scope {
-        Scope::new(&self.tenant, [])
+        Scope::new(&self.tenant, [Part::Credential(self.id.clone())])
     }
 
     fn needs(&self, query: &mut FactsQuery) {

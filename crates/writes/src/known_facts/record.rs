@@ -48,6 +48,7 @@ impl KnownFacts {
             conversation_updates,
             conversation_deletions,
             credentials: _,
+            credential_updates: _,
             revocations: _,
             state: _,
             turns,

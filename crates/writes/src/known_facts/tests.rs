@@ -72,6 +72,7 @@ fn whole_query() -> FactsQuery {
         open_turns: Vec::new(),
         credentials: [key(1)].into(),
         new_credentials: vec![fixture::key_id(2)],
+        whole_credentials: HashSet::new(),
         idempotency: vec![RecordKey::new(&fixture::tenant(), &fixture::entry("key"))],
         nodes: [fixture::node_id(1)].into(),
         logged: None,
@@ -140,6 +141,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         named,
         open_turns,
         credentials,
+        whole_credentials,
         turns,
         idempotency,
         live_nodes,
@@ -160,7 +162,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert_eq!(running_turns, [running_turn(1)].into());
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
-    assert!(journals.is_empty());
+    assert!(journals.is_empty() && whole_credentials.is_empty());
 }
 
 #[test]
@@ -190,6 +192,10 @@ fn what_no_head_and_no_condition_covers_is_not_answered() {
         },
         FactsQuery {
             journals: [in_tenant(fixture::turn_id(1))].into(),
+            ..whole_query()
+        },
+        FactsQuery {
+            whole_credentials: [fixture::key_id(1)].into(),
             ..whole_query()
         },
     ] {

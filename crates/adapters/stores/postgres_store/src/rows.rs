@@ -82,6 +82,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     conversations::update(batch, &rows.conversation_updates);
     conversations::delete(batch, &rows.conversation_deletions);
     credentials::insert(batch, &rows.credentials);
+    credentials::update(batch, &rows.credential_updates);
     credentials::revoke(batch, &rows.revocations);
     turns::insert(batch, &rows.turns);
     turns::end(batch, &rows.ends);

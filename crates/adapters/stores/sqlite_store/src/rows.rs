@@ -79,6 +79,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.conversation_updates, conversations::update)?;
     changes.each(&rows.conversation_deletions, conversations::delete);
     changes.try_each(&rows.credentials, credentials::insert)?;
+    changes.try_each(&rows.credential_updates, credentials::update)?;
     changes.each(&rows.revocations, credentials::revoke);
     credentials::change_state(&mut changes, rows.state);
     changes.try_each(&rows.turns, turns::insert)?;

@@ -34,6 +34,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         open_turns,
         credentials,
         new_credentials,
+        whole_credentials,
         idempotency,
         nodes,
         logged,
@@ -60,6 +61,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     let credentials = credentials.iter().map(|key| &key.id).chain(new_credentials);
     let credentials = found(credentials, |id| all.credentials.get(id));
     asked.credentials.extend(credentials);
+    let whole = found(whole_credentials, |id| all.whole_credentials.get(id));
+    asked.whole_credentials.extend(whole);
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));

@@ -1,16 +1,18 @@
 //! Tests of changes of agents, conversations and credentials.
 
-use domain::{EventType, Stamp};
+use domain::{AgentReach, Credential, EventType, Stamp};
 use ports::{
     Idempotent,
     write_store::{CredentialFacts, EventInDoubt, OpenTurnsOf, StateChange},
 };
+use serde_json::json;
 
 use super::*;
 use crate::{
     DeleteOutcome,
     commands::{
         CreateCredential, DeleteConversation, RevokeCredential, UpdateAgent, UpdateConversation,
+        UpdateCredential,
     },
 };
 
@@ -151,6 +153,51 @@ fn a_revocation_raises_the_access_version_once() {
     assert!(rows.state.raises_access_version && !rows.state.records_key);
     insert_key(&mut facts, true);
     assert!(repeated(&revoke_key(), &facts));
+}
+
+fn rename_key(name: &str, reach: AgentReach) -> UpdateCredential {
+    UpdateCredential {
+        tenant: fixture::tenant(),
+        kind: fixture::key(1).kind,
+        id: fixture::key(1).id,
+        reach,
+        patch: json!({"name": name}),
+    }
+}
+
+#[test]
+fn a_change_of_a_key_raises_the_access_version_unless_it_has_no_effect() {
+    let mut facts = facts();
+    let key = fixture::key(1);
+    facts.whole_credentials.insert(key.id.clone(), key.clone());
+    let renamed = Credential {
+        name: "new".to_owned(),
+        ..key.clone()
+    };
+    let (rows, outcome) = carried_out(&rename_key("new", AgentReach::ALL), &facts);
+    assert_eq!(outcome, Some(renamed.clone()));
+    assert_eq!(rows.credential_updates, [renamed]);
+    assert!(rows.state.raises_access_version);
+    let unchanged = rename_key(&key.name, AgentReach::ALL);
+    assert_eq!(repeated(&unchanged, &facts), Some(key));
+}
+
+#[test]
+fn a_key_that_is_revoked_or_out_of_reach_is_not_changed() {
+    let mut facts = facts();
+    let key = fixture::key(1);
+    facts.whole_credentials.insert(key.id.clone(), key.clone());
+    let confined = AgentReach::only([agent().id]);
+    let outcome = rejected(&rename_key("new", confined.clone()), &facts);
+    assert_eq!(outcome.unwrap(), None);
+    let revoked = Credential {
+        revoked_at: Some(fixture::at(9)),
+        agents: confined,
+        ..key
+    };
+    facts.whole_credentials.insert(revoked.id.clone(), revoked);
+    let outcome = rejected(&rename_key("new", AgentReach::ALL), &facts);
+    assert_eq!(outcome.unwrap(), None);
 }
 
 fn logged(seq: i64, kind: EventType, stamp: Stamp) -> EventInDoubt {

@@ -13,6 +13,7 @@ use crate::{
     commands::{
         CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
         DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
+        UpdateCredential,
     },
 };
 
@@ -58,11 +59,12 @@ fn all_facts() -> Facts {
     for number in 1..=2 {
         let key = fixture::key(number);
         let stored = CredentialFacts {
-            tenant: key.tenant,
+            tenant: key.tenant.clone(),
             kind: key.kind,
             is_revoked: false,
         };
-        facts.credentials.insert(key.id, stored);
+        facts.credentials.insert(key.id.clone(), stored);
+        facts.whole_credentials.insert(key.id.clone(), key);
     }
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
@@ -229,6 +231,14 @@ fn a_change_of_a_credential_asks_for_its_facts() {
         at: fixture::at(9),
     };
     assert_eq!(asks_enough(&revoke).revocations.len(), 1);
+    let update = UpdateCredential {
+        tenant: fixture::tenant(),
+        kind: fixture::key(1).kind,
+        id: fixture::key(1).id,
+        reach: domain::AgentReach::ALL,
+        patch: serde_json::json!({"name": "new"}),
+    };
+    assert_eq!(asks_enough(&update).credential_updates.len(), 1);
 }
 
 /// A second query costs a round trip under the lock of the tenant.

@@ -19,18 +19,7 @@ impl Tables {
             let before = self.agents.insert(key, row.agent.version);
             assert_eq!(before, Some(row.agent.version - 1));
         }
-        for row in &rows.credentials {
-            let facts = CredentialFacts {
-                tenant: row.tenant.clone(),
-                kind: row.kind,
-                is_revoked: false,
-            };
-            assert_eq!(self.credentials.insert(row.id.clone(), facts), None);
-        }
-        for row in &rows.revocations {
-            let credential = self.credentials.get_mut(&row.id).expect("it exists");
-            credential.is_revoked = true;
-        }
+        self.apply_credentials(rows);
         for row in &rows.conversations {
             let conversation = &row.conversation;
             let facts = ConversationFacts::without_open_turns(conversation, row.turn_count, 0);
@@ -65,6 +54,28 @@ impl Tables {
         self.apply_turns(rows);
         self.apply_messages(rows);
         self.heads.extend(rows.heads.iter().cloned());
+    }
+
+    fn apply_credentials(&mut self, rows: &Rows) {
+        for row in &rows.credentials {
+            let facts = CredentialFacts {
+                tenant: row.tenant.clone(),
+                kind: row.kind,
+                is_revoked: false,
+            };
+            assert_eq!(self.credentials.insert(row.id.clone(), facts), None);
+            self.whole_credentials.insert(row.id.clone(), row.clone());
+        }
+        for row in &rows.credential_updates {
+            let before = self.whole_credentials.insert(row.id.clone(), row.clone());
+            assert!(before.is_some_and(|before| before != *row));
+        }
+        for row in &rows.revocations {
+            let credential = self.credentials.get_mut(&row.id).expect("it exists");
+            credential.is_revoked = true;
+            let whole = self.whole_credentials.get_mut(&row.id);
+            whole.expect("it exists").revoked_at = Some(row.revoked_at);
+        }
     }
 
     fn apply_messages(&mut self, rows: &Rows) {

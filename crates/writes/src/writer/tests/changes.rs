@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Conversation, NodeId, ToolStep, TurnId, TurnStep};
+use domain::{AgentReach, Conversation, NodeId, ToolStep, TurnId, TurnStep};
 use ports::FirstMessages;
+use serde_json::json;
 
 use super::{any_command::AnyCommand, writing::Writing, *};
 use crate::commands::{
     CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteConversation,
     FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, UpdateAgent, UpdateConversation,
+    UpdateCredential,
 };
 
 impl Writing {
@@ -60,7 +62,7 @@ impl Writing {
         })
     }
 
-    /// One of six changes.
+    /// One of seven changes.
     pub(super) fn change(&mut self, change: u64, conversation: u32, key: u64) -> AnyCommand {
         match change {
             0 => AnyCommand::new(self.create_agent()),
@@ -71,7 +73,12 @@ impl Writing {
             },
             3 => AnyCommand::new(delete_conversation(conversation)),
             4 => AnyCommand::new(self.create_key()),
-            _ => AnyCommand::new(revoke_key(101 + u32::try_from(key).unwrap())),
+            5 => AnyCommand::new(revoke_key(101 + u32::try_from(key).unwrap())),
+            _ => {
+                self.last_number += 1;
+                let key = 101 + u32::try_from(key).unwrap();
+                AnyCommand::new(update_key(key, i64::from(self.last_number)))
+            }
         }
     }
 
@@ -156,6 +163,18 @@ pub(super) fn fail_queued(conversation: u32, turn_id: TurnId) -> FailQueuedTurn 
         conversation_id: fixture::conversation_id(conversation),
         problem: fixture::lasting_problem(),
         time: fixture::at(1),
+    }
+}
+
+/// The change of a key's expiry.
+pub(super) fn update_key(number: u32, expires_at: i64) -> UpdateCredential {
+    let key = fixture::key(number);
+    UpdateCredential {
+        tenant: key.tenant,
+        kind: key.kind,
+        id: key.id,
+        reach: AgentReach::ALL,
+        patch: json!({"expiresAt": fixture::at(expires_at)}),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::{AgentId, ConversationId, CredentialId, TenantId, TurnId, TurnStatus, TurnStep};
+use domain::{
+    AgentId, ConversationId, Credential, CredentialId, TenantId, TurnId, TurnStatus, TurnStep,
+};
 use ports::{
     Conditions, ConversationName, FactsQuery,
     write_store::{
@@ -20,6 +22,7 @@ pub(super) struct Tables {
     pub(super) agents: HashMap<InTenant<AgentId>, i64>,
     pub(super) conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
     pub(super) credentials: HashMap<CredentialId, CredentialFacts>,
+    pub(super) whole_credentials: HashMap<CredentialId, Credential>,
     /// The names of existing conversations.
     pub(super) named: HashMap<InTenant<ConversationName>, ConversationId>,
     /// The `seq` of each message of a conversation, and whether it is superseded.
@@ -63,6 +66,11 @@ impl Tables {
                 .get(id)
                 .map(|found| (id.clone(), found.clone()));
             facts.credentials.extend(found);
+        }
+        for id in &query.whole_credentials {
+            let found = self.whole_credentials.get(id);
+            let found = found.map(|found| (id.clone(), found.clone()));
+            facts.whole_credentials.extend(found);
         }
         for key in &query.agents {
             let found = self.agents.get(key).map(|version| (key.clone(), *version));

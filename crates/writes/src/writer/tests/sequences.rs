@@ -67,7 +67,7 @@ fn next(writing: &mut Writing, random: &mut Random) -> Option<AnyCommand> {
             AnyCommand::new(writing.record_step(conversation, running.turn_id))
         }
         (23, Some(running)) => AnyCommand::new(hand_over(conversation, running.turn_id)),
-        (8..=13, _) => writing.change(random.below(6), conversation, random.below(40)),
+        (8..=13, _) => writing.change(random.below(7), conversation, random.below(40)),
         _ => AnyCommand::new(writing.begin(conversation)),
     };
     Some(command)

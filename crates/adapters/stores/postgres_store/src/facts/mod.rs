@@ -12,7 +12,10 @@ use relational::{
     repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{add_steps, agent_id, agent_version, credential, head, named, running_turn, turn},
+        facts::{
+            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn,
+            whole_credential,
+        },
     },
 };
 use sqlx::{
@@ -31,7 +34,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, JOURNALS,
-    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS,
+    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS, WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -128,6 +131,13 @@ async fn credentials(
         let credentials = sqlx::query(CREDENTIALS).bind(ids);
         let found = &mut facts.credentials;
         add(connection, found, credentials, "credentials", credential).await?;
+    }
+    if !query.whole_credentials.is_empty() {
+        let ids = query.whole_credentials.iter().map(CredentialId::as_str);
+        let whole = sqlx::query(WHOLE_CREDENTIALS).bind(ids.collect::<Vec<_>>());
+        let found = &mut facts.whole_credentials;
+        let convert = whole_credential::<Vec<String>>;
+        add(connection, found, whole, "credentials", convert).await?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The statements on the facts of a batch.
 
-use relational::{reply_columns, turn_columns};
+use relational::{credential_columns, reply_columns, turn_columns};
 
 use crate::fragments::{join_reply, runs_on};
 
@@ -76,8 +76,17 @@ relational::statements! {
             and c.agent_id = q.agent and coalesce(c.user_id, '') = q.owner and c.key = q.key \
             and c.deleted_at is null limit 1) c";
 
+    /// Locks them in the order of their ids: they may be changed by several statements, and the recording
+    /// of uses, which locks no tenant, has the same order.
     pub(super) const CREDENTIALS: &str = "\
-        select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1)";
+        select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1) \
+        order by id for update";
+
+    pub(super) const WHOLE_CREDENTIALS: &str = concat!(
+        "select ",
+        credential_columns!(),
+        " from credentials where id = any($1)"
+    );
 
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \

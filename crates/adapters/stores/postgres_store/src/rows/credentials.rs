@@ -28,6 +28,19 @@ relational::statements! {
         where true"
     );
 
+    /// The rows are locked, since their facts were read.
+    const UPDATE: &str = concat!(
+        "update credentials set name = n.name, \
+            scopes = array(select jsonb_array_elements_text(n.scopes)), confined = n.confined, \
+            expires_at = n.expires, \
+            allowed_origins = array(select jsonb_array_elements_text(n.allowed_origins)), \
+            limits = n.limits \
+        from ",
+        unnest!(1 text, 2 text, 3 jsonb, 4 jsonb, 5 timestamptz, 6 jsonb, 7 jsonb),
+        " as n (id, name, scopes, confined, expires, allowed_origins, limits) \
+        where credentials.id = n.id"
+    );
+
     /// Updates rows in id order, so that it and the recording of uses do not block each other.
     const REVOKE: &str = concat!(
         "update credentials set revoked_at = n.at \
@@ -75,6 +88,24 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
             .column(rows, |row| Json(&row.allowed_origins))
             .column(rows, |row| Json(&row.limits))
             .column(scopes, |(_, confined)| confined.as_ref().map(Json))
+    });
+}
+
+/// Replaces the content of credentials.
+pub(super) fn update(batch: &mut CteBatch, rows: &[Credential]) {
+    batch.add(UPDATE, rows, |update, rows| {
+        let scopes = rows
+            .iter()
+            .map(|row| ConfinedScopes::split(&row.scopes, &row.agents));
+        let scopes = &scopes.collect::<Vec<_>>();
+        update
+            .column(rows, |row| row.id.as_str())
+            .column(rows, |row| row.name.as_str())
+            .column(scopes, |(scopes, _)| Json(scopes))
+            .column(scopes, |(_, confined)| confined.as_ref().map(Json))
+            .column(rows, |row| row.expires_at.map(Timestamp::date_time))
+            .column(rows, |row| Json(&row.allowed_origins))
+            .column(rows, |row| Json(&row.limits))
     });
 }
 

@@ -3,6 +3,7 @@
 
 use contract::{Store, fixture};
 use domain::Credential;
+use serde_json::json;
 use sqlx::Connection;
 
 use crate::database::{Database, waiting};
@@ -41,6 +42,18 @@ async fn a_revocation_locks_the_credential_before_the_state() {
         let credentials = &storage.credentials;
         let revoked = credentials.revoke(key.kind, &key.tenant, &key.id, fixture::at(9));
         assert!(revoked.await.expect("no deadlock"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_locks_the_credential_before_the_state() {
+    let database = Database::new().await;
+    let key = fixture::key(1);
+    assert_state_is_free(&database, &key, async |storage| {
+        let (credentials, patch) = (&storage.credentials, json!({"name": "new"}));
+        let updated = credentials.update(key.kind, &key.tenant, &key.id, patch);
+        assert!(updated.await.expect("no deadlock").is_some());
     })
     .await;
 }

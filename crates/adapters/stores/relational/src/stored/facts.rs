@@ -1,14 +1,14 @@
 //! The facts of a batch as they are stored.
 
-use domain::{AgentId, ConversationId, CredentialId, NodeId, Seq, TenantId, TurnId};
+use domain::{AgentId, ConversationId, Credential, CredentialId, NodeId, Seq, TenantId, TurnId};
 use ports::{
     ConversationName, Facts, RepositoryError,
     write_store::{ConversationFacts, CredentialFacts, InTenant, RunningTurn, TurnRow},
 };
 use uuid::Uuid;
 
-use super::turn::StoredTurn;
-use crate::column::{self, StoredTime};
+use super::{StoredCredential, turn::StoredTurn};
+use crate::column::{self, StoredTime, TextList};
 
 /// The facts about a conversation as they are stored.
 #[derive(sqlx::FromRow)]
@@ -89,6 +89,14 @@ pub fn credential(
         is_revoked,
     };
     Ok((column::parse("credentials.id", &id)?, facts))
+}
+
+/// Converts a whole credential.
+pub fn whole_credential<Texts: TextList>(
+    row: StoredCredential<Texts>,
+) -> Result<(CredentialId, Credential), RepositoryError> {
+    let credential = Credential::try_from(row)?;
+    Ok((credential.id.clone(), credential))
 }
 
 /// Converts the columns `tenant_id`, `agent_id`, `user_id`, `key` and `id` of a conversation.

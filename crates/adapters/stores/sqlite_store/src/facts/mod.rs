@@ -12,7 +12,10 @@ use relational::{
     repositories::open_turns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{add_steps, agent_id, agent_version, credential, head, named, running_turn, turn},
+        facts::{
+            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn,
+            whole_credential,
+        },
     },
 };
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
@@ -28,7 +31,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
-    NAMED, RECORDS, RUNNING_TURNS, TURNS,
+    NAMED, RECORDS, RUNNING_TURNS, TURNS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -42,9 +45,18 @@ pub(crate) async fn read(
     let turns = BatchQuery::new(TURNS, query.turns.iter().map(turn_key))?;
     let running = BatchQuery::new(RUNNING_TURNS, query.running_turns.iter().map(running_key))?;
     let journals = BatchQuery::new(JOURNALS, query.journals.iter().map(turn_key))?;
-    let [found, running, journals] = fetch(connection, [turns, running, journals]).await?;
+    let whole = query.whole_credentials.iter().map(CredentialId::as_str);
+    let whole = BatchQuery::new(WHOLE_CREDENTIALS, whole)?;
+    let [found, running, journals, whole] =
+        fetch(connection, [turns, running, journals, whole]).await?;
     add(&mut facts.turns, "turns", found, turn)?;
     add(&mut facts.running_turns, "turns", running, running_turn)?;
+    add(
+        &mut facts.whole_credentials,
+        "credentials",
+        whole,
+        whole_credential::<Json<Vec<String>>>,
+    )?;
     add_steps(facts, read::rows("turn_steps", journals, Ok)?)?;
     for key in &query.open_turns {
         let open = open_turns::<SqliteStore>(connection, key).await?;

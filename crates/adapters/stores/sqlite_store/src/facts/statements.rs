@@ -1,6 +1,6 @@
 //! The statements on the facts of a batch.
 
-use relational::{reply_columns, turn_columns};
+use relational::{credential_columns, reply_columns, turn_columns};
 
 use crate::fragments::join_reply;
 
@@ -65,6 +65,12 @@ relational::statements! {
     pub(super) const CREDENTIALS: &str = "\
         select c.id, c.tenant_id, c.kind, c.revoked_at is not null \
         from json_each(?) q cross join credentials c on c.id = q.value";
+
+    pub(super) const WHOLE_CREDENTIALS: &str = concat!(
+        "select ",
+        credential_columns!(),
+        " from credentials where id in (select value from json_each(?))"
+    );
 
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \

@@ -18,6 +18,11 @@ relational::statements! {
             1 + (select coalesce(max(sort_seq), 0) from credentials where tenant_id = ?3 and kind = ?2))"
     );
 
+    const UPDATE: &str = "\
+        update credentials set name = ?, scopes = ?, confined = ?, expires_at = ?, \
+            allowed_origins = ?, limits = ? \
+        where id = ?";
+
     const REVOKE: &str = "update credentials set revoked_at = ? where id = ? and revoked_at is null";
 
     const CHANGE_STATE: &str = "\
@@ -52,6 +57,27 @@ pub(super) fn insert<'r>(
             Parameter::json(&row.allowed_origins)?,
             Parameter::json(&row.limits)?,
             confined.as_ref().map(Parameter::json).transpose()?.into(),
+        ],
+    );
+    Ok(())
+}
+
+/// Replaces the content of a credential.
+pub(super) fn update<'r>(
+    changes: &mut Changes<'r>,
+    row: &'r Credential,
+) -> Result<(), RepositoryError> {
+    let (scopes, confined) = ConfinedScopes::split(&row.scopes, &row.agents);
+    changes.add(
+        UPDATE,
+        [
+            row.name.as_str().into(),
+            Parameter::json(&scopes)?,
+            confined.as_ref().map(Parameter::json).transpose()?.into(),
+            row.expires_at.into(),
+            Parameter::json(&row.allowed_origins)?,
+            Parameter::json(&row.limits)?,
+            row.id.as_str().into(),
         ],
     );
     Ok(())
