@@ -115,8 +115,7 @@ impl Authenticator {
         self.cache.insert(*fingerprint, &auth_context, generation);
         let ends_at = auth_context.ends_at;
         let status = CredentialStatus::Valid { ends_at };
-        self.statuses
-            .insert(&auth_context.source, generation, status);
+        self.statuses.insert(&auth_context, generation, status);
         self.record_use(&auth_context, now);
         Ok(auth_context)
     }
@@ -194,7 +193,8 @@ impl Authenticator {
     }
 
     /// Checks the current status of a credential, without its secret or token. The result is shared
-    /// with other connections of the same credential until the access version changes.
+    /// with other connections of the same credential that reach the same agents until the access version
+    /// changes.
     pub async fn check_status(
         &self,
         auth_context: &AuthContext,
@@ -203,7 +203,7 @@ impl Authenticator {
         let status = if self.is_current() {
             let generation = self.cache.generation();
             self.statuses
-                .get_or_check(&auth_context.source, generation, check)
+                .get_or_check(auth_context, generation, check)
                 .await?
         } else {
             check.await?
@@ -221,7 +221,9 @@ impl Authenticator {
         match &*auth_context.source {
             CredentialSource::Key { id, digest } => {
                 let found = self.credentials.find(CredentialKind::Key, id).await?;
-                Ok(CredentialStatus::of_key(found.as_ref(), digest, self.now()))
+                let reached = &auth_context.principal.agents;
+                let (found, now) = (found.as_ref(), self.now());
+                Ok(CredentialStatus::of_key(found, digest, reached, now))
             }
             CredentialSource::OwnToken {
                 id,
@@ -230,7 +232,7 @@ impl Authenticator {
             } => {
                 let tokens = self.own_tokens();
                 let client = (CredentialKind::Client, client);
-                let found = tokens.check_status(*id, client, signing_key, auth_context.ends_at);
+                let found = tokens.check_status(*id, client, signing_key, auth_context);
                 found.await
             }
             CredentialSource::UserToken {
@@ -246,7 +248,7 @@ impl Authenticator {
                     return Ok(CredentialStatus::Revoked);
                 }
                 let issuer = (*issuer_kind, issuer);
-                let found = tokens.check_status(*id, issuer, signing_key, auth_context.ends_at);
+                let found = tokens.check_status(*id, issuer, signing_key, auth_context);
                 found.await
             }
             CredentialSource::ExternalToken => Ok(CredentialStatus::Valid {

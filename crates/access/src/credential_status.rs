@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Credential, CredentialSource, SecretDigest, Timestamp};
+use domain::{AgentReach, Credential, CredentialSource, SecretDigest, Timestamp};
 
 use crate::{AuthContext, jwt::LEEWAY};
 
@@ -17,21 +17,26 @@ pub enum CredentialStatus {
     },
     /// The key, the token or the token's client was revoked.
     Revoked,
-    /// The credential has expired, or its secret was replaced.
+    /// The credential has expired, its secret was replaced, or it reaches fewer agents than before.
     Expired,
 }
 
 impl CredentialStatus {
-    /// Returns the status of a key's secret, from the stored key.
-    pub(crate) fn of_key(key: Option<&Credential>, digest: &SecretDigest, now: Timestamp) -> Self {
+    /// Returns the status of a key's secret that has reached these agents, from the stored key.
+    pub(crate) fn of_key(
+        key: Option<&Credential>,
+        digest: &SecretDigest,
+        reached: &AgentReach,
+        now: Timestamp,
+    ) -> Self {
         let Some(key) = key.filter(|key| key.revoked_at.is_none()) else {
             return Self::Revoked;
         };
         match key.verify(digest, now) {
-            Some(verified) => Self::Valid {
+            Some(verified) if key.agents.includes(reached) => Self::Valid {
                 ends_at: verified.until,
             },
-            None => Self::Expired,
+            _ => Self::Expired,
         }
     }
 

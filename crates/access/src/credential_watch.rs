@@ -19,7 +19,7 @@ const MAX_SLEEP: Duration = Duration::from_mins(1);
 pub enum CredentialEnd {
     /// Its credential was revoked.
     Revoked,
-    /// Its credential has expired or was replaced.
+    /// Its credential has expired, was replaced, or reaches fewer agents.
     Expired,
     /// The home region, which decides about access, has sent no report for too long.
     HomeUnavailable,

@@ -8,7 +8,7 @@ use crate::{AgentId, Scope, Scopes};
 
 /// The agents that a principal or a credential can reach: all of its tenant, or these. To it, others do not
 /// exist. Cheap to clone.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentReach(Option<Arc<[AgentId]>>);
 

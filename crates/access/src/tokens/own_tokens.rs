@@ -93,8 +93,10 @@ impl OwnTokens {
             user_id: token.user.as_ref().map(|user| user.id.clone()),
             names_user: false,
         };
-        let ends_at = Some(token.ends_at);
         let credential = token.credential;
+        // The credential may end earlier than when it issued the token.
+        let ends = [Some(token.ends_at), credential.expires_at];
+        let ends_at = ends.into_iter().flatten().min();
         Ok(match token.user {
             Some(user) => AuthContext {
                 principal,

@@ -1,11 +1,11 @@
 //! The current status of access tokens of this service that were verified before.
 
-use domain::{CredentialId, CredentialKind, Principal, Timestamp};
+use domain::{CredentialId, CredentialKind, Principal};
 use futures::future::try_join;
 use uuid::Uuid;
 
 use super::OwnTokens;
-use crate::{AccessError, CredentialStatus};
+use crate::{AccessError, AuthContext, CredentialStatus};
 
 impl OwnTokens {
     /// Returns true if the tokens of `user` with this generation have not been withdrawn.
@@ -19,13 +19,13 @@ impl OwnTokens {
     }
 
     /// Checks the current status of a token that was verified before. The arguments are its `jti`,
-    /// its client or issuer, its signing key and its end.
+    /// its client or issuer, its signing key and its access then.
     pub(crate) async fn check_status(
         &self,
         id: Uuid,
         (kind, credential): (CredentialKind, &CredentialId),
         signing_key: &str,
-        ends_at: Option<Timestamp>,
+        auth_context: &AuthContext,
     ) -> Result<CredentialStatus, AccessError> {
         let found = self.credentials.find(kind, credential);
         let is_revoked = self.tokens.is_revoked(id);
@@ -34,7 +34,10 @@ impl OwnTokens {
         let credential = found.filter(|credential| credential.revoked_at.is_none());
         Ok(match credential {
             Some(credential) if is_key_valid && !is_revoked => {
-                if credential.is_alive(self.clock.now()) {
+                let is_reached = credential.agents.includes(&auth_context.principal.agents);
+                if is_reached && credential.is_alive(self.clock.now()) {
+                    let ends = [auth_context.ends_at, credential.expires_at];
+                    let ends_at = ends.into_iter().flatten().min();
                     CredentialStatus::Valid { ends_at }
                 } else {
                     CredentialStatus::Expired
