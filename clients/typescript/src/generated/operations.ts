@@ -32,6 +32,7 @@ export interface Operations {
     list: "get /api/keys",
     create: "post /api/keys",
     get: "get /api/keys/{id}",
+    patch: "patch /api/keys/{id}",
     revoke: "delete /api/keys/{id}",
     rotate: "post /api/keys/{id}/rotate"
   },
@@ -45,6 +46,7 @@ export interface Operations {
     list: "get /api/oauth-clients",
     create: "post /api/oauth-clients",
     get: "get /api/oauth-clients/{id}",
+    patch: "patch /api/oauth-clients/{id}",
     revoke: "delete /api/oauth-clients/{id}",
     rotate: "post /api/oauth-clients/{id}/rotate"
   },
@@ -85,10 +87,10 @@ export const operations = {
   conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
-  keys: "list get,create post,get get /{id},revoke delete /{id},rotate post /{id}/rotate",
+  keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   limits: "get get",
   nodes: "list get",
-  oauthClients: "list get,create post,get get /{id},revoke delete /{id},rotate post /{id}/rotate",
+  oauthClients: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   ping: "get get",
   principal: "get get",
   profiles: "list get,get get /{id}",

@@ -226,7 +226,13 @@ export interface paths {
         put?: never; post?: never;
         /** Revoke an API key. It is rejected from now on. */
         delete: operations["revoke_key"];
-        options?: never; head?: never; patch?: never; trace?: never;
+        options?: never; head?: never;
+        /**
+         * Change an API key with a JSON merge patch (RFC 7396): absent members keep their values, `null`
+         *     restores the default of a member. Its secret and its scopes stay.
+         */
+        patch: operations["patch_key"];
+        trace?: never;
     };
     "/api/keys/{id}/rotate": {
         parameters: {
@@ -282,7 +288,13 @@ export interface paths {
         put?: never; post?: never;
         /** Revoke an OAuth client. It receives no more tokens, and its tokens are rejected from now on. */
         delete: operations["revoke_oauth_client"];
-        options?: never; head?: never; patch?: never; trace?: never;
+        options?: never; head?: never;
+        /**
+         * Change an OAuth client with a JSON merge patch (RFC 7396): absent members keep their values,
+         *     `null` restores the default of a member. Its secret or public keys and its scopes stay.
+         */
+        patch: operations["patch_oauth_client"];
+        trace?: never;
     };
     "/api/oauth-clients/{id}/rotate": {
         parameters: {
@@ -1261,6 +1273,20 @@ export interface components {
             /** @description The scopes that its tokens can have: only scopes that the caller has. */
             scopes: components["schemas"]["Scope"][];
         };
+        /** @description JSON merge patch (RFC 7396) of `ClientDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        ClientDraftPatch: {
+            /**
+             * @description The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+             *     the caller, usually all.
+             */
+            agentIds?: components["schemas"]["AgentId"][] | null;
+            /** @description The time at which it expires; must be in the future. Default: never. */
+            expiresAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Rate limits of this client. Default: those of the server. */
+            limits?: components["schemas"]["LimitOverridesPatch"] | null;
+            /** @description A name for people. */
+            name?: string;
+        };
         /**
          * @description The rotation of a client. A client with a secret receives a new one; a client with its own keys
          *     (`jwks`) sends the new keys.
@@ -1758,6 +1784,22 @@ export interface components {
             /** @description Its scopes: only scopes that the caller has. */
             scopes: components["schemas"]["Scope"][];
         };
+        /** @description JSON merge patch (RFC 7396) of `KeyDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        KeyDraftPatch: {
+            /**
+             * @description The only agents that it can reach: to it, others do not exist. Agents of the caller. Default: those of
+             *     the caller, usually all.
+             */
+            agentIds?: components["schemas"]["AgentId"][] | null;
+            /** @description The only browser origins that may use it. Default: any. */
+            allowedOrigins?: components["schemas"]["Origin"][] | null;
+            /** @description The time at which it expires; must be in the future. Default: never. */
+            expiresAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Rate limits of this key. Default: those of the server. */
+            limits?: components["schemas"]["LimitOverridesPatch"] | null;
+            /** @description A name for people. */
+            name?: string;
+        };
         /**
          * @description The use of a key.
          * @enum {string}
@@ -1822,6 +1864,34 @@ export interface components {
              * @description Open streams and sockets at once.
              */
             streams?: number;
+        };
+        /** @description JSON merge patch (RFC 7396) of `LimitOverrides`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        LimitOverridesPatch: {
+            /**
+             * Format: int32
+             * @description Chats at once.
+             */
+            chatBurst?: number | null;
+            /**
+             * Format: int32
+             * @description Chats per minute.
+             */
+            chatPerMinute?: number | null;
+            /**
+             * Format: int32
+             * @description Requests at once.
+             */
+            requestsBurst?: number | null;
+            /**
+             * Format: int32
+             * @description Requests per minute.
+             */
+            requestsPerMinute?: number | null;
+            /**
+             * Format: int32
+             * @description Open streams and sockets at once.
+             */
+            streams?: number | null;
         };
         /** @description All limits for the caller. */
         LimitsBody: {
@@ -4678,6 +4748,65 @@ export interface operations {
             503: components["responses"]["StoreUnavailable"];
         };
     };
+    patch_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The key. */
+                id: components["parameters"]["KeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "limits": {
+                 *         "chatPerMinute": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["KeyDraftPatch"];
+                /**
+                 * @example {
+                 *       "allowedOrigins": [
+                 *         "https://shop.example"
+                 *       ]
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["KeyDraftPatch"];
+            };
+        };
+        responses: {
+            /** @description The changed key. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["KeyNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
     rotate_key: {
         parameters: {
             query?: never;
@@ -4956,6 +5085,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["ClientNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    patch_oauth_client: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The client. */
+                id: components["parameters"]["ClientId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresAt": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientDraftPatch"];
+                /**
+                 * @example {
+                 *       "limits": {
+                 *         "requestsPerMinute": 60
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["ClientDraftPatch"];
+            };
+        };
+        responses: {
+            /** @description The changed client. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Client"];
+                };
             };
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];

@@ -1,5 +1,6 @@
-//! Keys and clients: create, list, rotate, revoke.
+//! Keys and clients: create, list, change, rotate, revoke.
 
+mod change;
 mod error;
 mod privilege;
 mod replay;

@@ -1,5 +1,5 @@
-//! The privilege check: no caller can create, rotate or revoke a credential with more access than
-//! its own.
+//! The privilege check: no caller can create, change, rotate or revoke a credential with more access
+//! than its own.
 
 use domain::{AgentReach, Principal, PrincipalId, Scope, Scopes, TenantId};
 

@@ -2,7 +2,7 @@
 
 use application::{Created, idempotency};
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyRecord, Timestamp,
+    Credential, CredentialDraft, CredentialId, CredentialKind, IdempotencyRecord, Timestamp,
     credential::{Proof, PublicKeys},
 };
 use ports::{CredentialRepository, RepositoryError};
@@ -10,21 +10,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{CredentialError, IssuedCredential};
 
-/// The stored part of a result: the id of the credential, and the fields that neither the command
-/// nor the store can restore. Secrets are never stored.
+/// The stored part of a result: the id of the credential, and what may have changed since. Secrets are
+/// never stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredResult {
     id: String,
     last_used_at: Option<Timestamp>,
+    /// Absent in results of versions in which the content of a credential could not change.
+    draft: Option<CredentialDraft>,
 }
 
 impl StoredResult {
     /// The part to store of a result with this credential.
-    pub(super) fn of(id: &CredentialId, last_used_at: Option<Timestamp>) -> Self {
+    pub(super) fn of(credential: &Credential) -> Self {
         Self {
-            id: id.to_string(),
-            last_used_at,
+            id: credential.id.to_string(),
+            last_used_at: credential.last_used_at,
+            draft: Some(credential.draft()),
         }
     }
 }
@@ -37,19 +40,24 @@ pub(super) async fn replay(
     keys: Option<PublicKeys>,
     record: IdempotencyRecord,
 ) -> Result<Created<IssuedCredential>, CredentialError> {
-    let StoredResult { id, last_used_at } = idempotency::stored_result(record)?;
+    let StoredResult {
+        id,
+        last_used_at,
+        draft,
+    } = idempotency::stored_result(record)?;
     let id: CredentialId = id.parse().map_err(corrupt)?;
     let Some(keys) = keys else {
         return Err(CredentialError::SecretNotReplayable { id });
     };
     let found = credentials.find(kind, &id).await?;
     let credential = found.ok_or(CredentialError::NotFound(kind))?;
+    let as_before = draft.and_then(|draft| credential.changed_to(draft));
     // The other fields never change.
     let credential = Credential {
         proof: Proof::Keys(keys),
         last_used_at,
         revoked_at: None,
-        ..credential
+        ..as_before.unwrap_or(credential)
     };
     Ok(Created {
         value: IssuedCredential {

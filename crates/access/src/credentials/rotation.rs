@@ -128,7 +128,7 @@ impl CredentialService {
             let secret = generate_secret_for(&*self.ids, kind, id);
             (rotation.new_secret(&secret, now), Some(secret))
         };
-        let entry = idempotency::with_result(entry, &StoredResult::of(id, before.last_used_at));
+        let entry = idempotency::with_result(entry, &StoredResult::of(&before));
         let rotated = self
             .credentials
             .rotate(kind, &caller.tenant, id, &proof, entry.as_ref())
@@ -138,10 +138,11 @@ impl CredentialService {
                 // It existed a moment ago, so it was revoked meanwhile.
                 let rotated = rotated.ok_or(CredentialError::RevokedOrExpired(kind))?;
                 self.refresh_authenticator().await;
+                // The same values as in the idempotency record, for equal replays.
+                let as_before = rotated.changed_to(before.draft()).unwrap_or(rotated);
                 let credential = Credential {
-                    // The same value as in the idempotency record, for equal replays.
                     last_used_at: before.last_used_at,
-                    ..rotated
+                    ..as_before
                 };
                 Idempotent::Applied(IssuedCredential { credential, secret })
             }

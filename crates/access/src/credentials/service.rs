@@ -32,17 +32,17 @@ pub struct IssuedCredential {
     pub secret: Option<CredentialSecret>,
 }
 
-/// The use cases for keys and clients: create, list, rotate, revoke. Every method is limited to the
+/// The use cases for keys and clients: create, list, change, rotate, revoke. Every method is limited to the
 /// caller's tenant. Methods that create or change a credential reject a caller with less access
 /// than the credential has.
 pub struct CredentialService {
     pub(super) credentials: Arc<dyn CredentialRepository>,
-    writes: Writes,
+    pub(super) writes: Writes,
     idempotency_records: Arc<dyn IdempotencyRepository>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     documents: Arc<dyn DocumentSource>,
-    name_characters: u32,
+    pub(super) name_characters: u32,
     authenticator: Option<Arc<Authenticator>>,
 }
 
@@ -113,12 +113,12 @@ impl CredentialService {
         privilege::check(caller, &draft.scopes)?;
         let secret = generate_secret(&*self.ids, kind);
         let id = secret.id();
-        let entry = idempotency::with_result(entry, &StoredResult::of(&id, None));
         let (proof, secret) = match draft.public_keys() {
             Some(keys) => (Proof::Keys(keys), None),
             None => (stored_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
+        let entry = idempotency::with_result(entry, &StoredResult::of(&credential));
         let create = CreateCredential {
             credential: credential.clone(),
             idempotency: entry,

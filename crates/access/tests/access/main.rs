@@ -2,6 +2,7 @@
 
 mod access_version;
 mod auth_cache;
+mod changes;
 mod client_assertions;
 mod client_authenticator;
 mod credential_fixture;

@@ -74,6 +74,8 @@ async fn the_creation_of_a_client_without_secret_is_replayed() {
     let other = post(&api, &rotate, &json!({"jwks": key_set("D")})).await;
     other.problem(ProblemCode::IdempotencyKeyReused);
 
+    let change = json!({"name": "New", "limits": {"streams": 1}});
+    api.writer().patch(&path, change).await.ok();
     let newer = json!({"jwks": key_set("D")});
     api.writer().post(&rotate, newer).await.ok();
     assert_eq!(api.writer().delete(&path).await.status, 204);

@@ -54,6 +54,8 @@ mod issuer;
 mod key_drafts;
 mod key_lifetimes;
 mod keys;
+mod keys_changed;
+mod keys_changed_in_force;
 mod messages;
 mod metadata;
 mod misread_requests;

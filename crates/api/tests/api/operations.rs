@@ -223,6 +223,7 @@ impl Operation {
             }
             "create_user_token" => json!({"userId": "grace"}),
             "create_ticket" => json!({"scopes": ["events:read"]}),
+            "patch_key" | "patch_oauth_client" => json!({"name": "Head"}),
             "rotate_key" | "rotate_oauth_client" => json!({"overlapSeconds": 60}),
             other => panic!("what is the body of {other}?"),
         })

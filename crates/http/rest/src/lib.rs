@@ -68,11 +68,13 @@ kit::operations! {
     post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);
     get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Key);
     get "/api/keys/{id}" credentials::get_key AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Key);
+    patch "/api/keys/{id}" credentials::patch_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
     post "/api/keys/{id}/rotate" credentials::rotate_key AnyOf(&[KeysAdmin]); idempotent, secret, optional_body, credentials = Some(Key);
     delete "/api/keys/{id}" credentials::revoke_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
     post "/api/oauth-clients" credentials::create_oauth_client AnyOf(&[KeysAdmin]); idempotent, located, credentials = Some(Client);
     get "/api/oauth-clients" credentials::list_oauth_clients AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Client);
     get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Client);
+    patch "/api/oauth-clients/{id}" credentials::patch_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
     post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
     delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
 

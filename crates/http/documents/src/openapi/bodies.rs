@@ -39,6 +39,11 @@ pub(super) fn point_bodies_to_components(document: &mut Value) {
             "/paths/~1api~1conversations~1{id}/patch",
             "ConversationDraftPatch",
         ),
+        ("/paths/~1api~1keys~1{id}/patch", "KeyDraftPatch"),
+        (
+            "/paths/~1api~1oauth-clients~1{id}/patch",
+            "ClientDraftPatch",
+        ),
     ] {
         let content = document.pointer_mut(&format!("{pointer}/requestBody/content"));
         for media_type in content.and_then(Value::as_object_mut).into_iter().flatten() {

@@ -6,9 +6,13 @@ use serde_json::{Map, Value, json};
 use super::component::{component, put, reference, reference_target};
 
 /// Adds the component `<name>Patch`: a merge patch of the component `name`, and of the objects in
-/// it that are components. No member is required, and `null` removes optional members. Returns the
-/// name of the new component.
-pub(super) fn add(document: &mut Value, name: &str) -> Result<String, MissingComponent> {
+/// it that are components. No member is required, `null` removes optional members, and those in
+/// `fixed` are unknown. Returns the name of the new component.
+pub(super) fn add(
+    document: &mut Value,
+    name: &str,
+    fixed: &[&str],
+) -> Result<String, MissingComponent> {
     let patch_name = format!("{name}Patch");
     if component(document, &patch_name).is_ok() {
         return Ok(patch_name);
@@ -24,6 +28,7 @@ pub(super) fn add(document: &mut Value, name: &str) -> Result<String, MissingCom
     };
     patch.remove("default");
     if let Some(Value::Object(members)) = patch.get_mut("properties") {
+        members.retain(|member, _| !fixed.contains(&member.as_str()));
         for (member, schema) in members {
             let changed = member_patch(document, schema)?;
             *schema = if is_required(member) {
@@ -54,16 +59,26 @@ fn member_patch(
     document: &mut Value,
     schema: &Value,
 ) -> Result<Map<String, Value>, MissingComponent> {
-    let mut schema = schema.as_object().cloned().unwrap_or_default();
+    let mut schema = without_null(schema);
     // An absent member of a patch keeps its value and has no default.
     schema.remove("default");
     if let Some(name) = reference_target(&schema).map(str::to_owned)
         && is_merged(component(document, &name)?)
     {
-        let patch_name = add(document, &name)?;
+        let patch_name = add(document, &name, &[])?;
         schema.insert("$ref".to_owned(), reference(&patch_name));
     }
     Ok(schema)
+}
+
+/// Returns the schema of a value that is not `null`, of an optional value.
+fn without_null(schema: &Value) -> Map<String, Value> {
+    let alternatives = schema["oneOf"].as_array().map(Vec::as_slice);
+    let schema = match alternatives {
+        Some([value, null]) if null["type"] == "null" => value,
+        _ => schema,
+    };
+    schema.as_object().cloned().unwrap_or_default()
 }
 
 fn is_merged(schema: &Map<String, Value>) -> bool {

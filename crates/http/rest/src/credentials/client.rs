@@ -62,6 +62,13 @@ impl From<ClientDraft> for CredentialDraft {
     }
 }
 
+/// The schema of a merge patch of an OAuth client.
+pub struct ClientPatch;
+
+impl JsonBody for ClientPatch {
+    const SCHEMA: &'static str = "ClientDraftPatch";
+}
+
 /// The rotation of a client. A client with a secret receives a new one; a client with its own keys
 /// (`jwks`) sends the new keys.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -5,10 +5,13 @@ use kit::{
     auth::{Authorized, KeysAdmin},
     problem::ApiError,
     reads::PageOf,
-    request::{IdempotencyHeader, Json, OptionalJson, PathId},
+    request::{IdempotencyHeader, Json, MergePatch, OptionalJson, PathId},
 };
 
-use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, CredentialPathId, operations};
+use super::{
+    Client, ClientDraft, ClientPatch, ClientRotation, ClientWithSecret, CredentialPathId,
+    operations,
+};
 
 /// Create an OAuth client, which requests access tokens at `/oauth2/token`. Its secret is shown
 /// only once.
@@ -57,6 +60,27 @@ pub async fn get_oauth_client(
     id: PathId<CredentialPathId<Client>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::get(authorized, id).await
+}
+
+/// Change an OAuth client with a JSON merge patch (RFC 7396): absent members keep their values,
+/// `null` restores the default of a member. Its secret or public keys and its scopes stay.
+#[utoipa::path(
+    patch, path = "/api/oauth-clients/{id}", operation_id = "patch_oauth_client", tag = "Access",
+    params(("id" = String, Path, description = "The client.")),
+    request_body(
+        content(
+            (serde_json::Value = "application/merge-patch+json", example = json!({"limits": {"requestsPerMinute": 60}})),
+            (serde_json::Value = "application/json", example = json!({"expiresAt": null})),
+        ),
+    ),
+    responses((status = 200, description = "The changed client.", body = Client)),
+)]
+pub async fn patch_oauth_client(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<CredentialPathId<Client>>,
+    patch: MergePatch<ClientPatch>,
+) -> Result<HttpResponse, ApiError> {
+    operations::patch(authorized, id, &patch.value).await
 }
 
 /// Rotate an OAuth client: it receives a new secret, shown only once, or its public keys are

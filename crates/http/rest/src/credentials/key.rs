@@ -64,6 +64,13 @@ impl From<KeyDraft> for CredentialDraft {
     }
 }
 
+/// The schema of a merge patch of a key.
+pub struct KeyPatch;
+
+impl JsonBody for KeyPatch {
+    const SCHEMA: &'static str = "KeyDraftPatch";
+}
+
 /// The rotation of a key.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

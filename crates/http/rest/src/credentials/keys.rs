@@ -5,10 +5,10 @@ use kit::{
     auth::{Authorized, KeysAdmin},
     problem::ApiError,
     reads::PageOf,
-    request::{IdempotencyHeader, Json, OptionalJson, PathId},
+    request::{IdempotencyHeader, Json, MergePatch, OptionalJson, PathId},
 };
 
-use super::{CredentialPathId, Key, KeyDraft, KeyRotation, KeyWithSecret, operations};
+use super::{CredentialPathId, Key, KeyDraft, KeyPatch, KeyRotation, KeyWithSecret, operations};
 
 /// Create an API key. Its secret is shown only once.
 #[utoipa::path(
@@ -54,6 +54,27 @@ pub async fn get_key(
     id: PathId<CredentialPathId<Key>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::get(authorized, id).await
+}
+
+/// Change an API key with a JSON merge patch (RFC 7396): absent members keep their values, `null`
+/// restores the default of a member. Its secret and its scopes stay.
+#[utoipa::path(
+    patch, path = "/api/keys/{id}", operation_id = "patch_key", tag = "Access",
+    params(("id" = String, Path, description = "The key.")),
+    request_body(
+        content(
+            (serde_json::Value = "application/merge-patch+json", example = json!({"allowedOrigins": ["https://shop.example"]})),
+            (serde_json::Value = "application/json", example = json!({"limits": {"chatPerMinute": null}})),
+        ),
+    ),
+    responses((status = 200, description = "The changed key.", body = Key)),
+)]
+pub async fn patch_key(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<CredentialPathId<Key>>,
+    patch: MergePatch<KeyPatch>,
+) -> Result<HttpResponse, ApiError> {
+    operations::patch(authorized, id, &patch.value).await
 }
 
 /// Rotate an API key: it receives a new secret, shown only once. The previous secret stays valid

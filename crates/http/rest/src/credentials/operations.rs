@@ -9,6 +9,7 @@ use kit::{
     reads,
     request::{IdempotencyHeader, PathId, QueryParameters, created_response, mark_replayed},
 };
+use serde_json::Value;
 
 use super::{CredentialPathId, view::View};
 
@@ -56,6 +57,18 @@ pub(super) async fn get<V: View>(
         .get(authorized.caller(), V::KIND, &id.0.id)
         .await?;
     Ok(HttpResponse::Ok().json(V::from_stored(found)?))
+}
+
+pub(super) async fn patch<V: View>(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<CredentialPathId<V>>,
+    patch: &Value,
+) -> HandlerResult {
+    let changed = authorized
+        .credentials
+        .patch(authorized.caller(), V::KIND, &id.0.id, patch)
+        .await?;
+    Ok(HttpResponse::Ok().json(V::from_stored(changed)?))
 }
 
 pub(super) async fn rotate<V: View>(

@@ -31,6 +31,24 @@ fn nothing_is_required_and_null_removes_only_what_is_optional() {
 }
 
 #[test]
+fn limits_of_a_key_are_merged_and_its_scopes_are_unknown() {
+    for patch in [
+        json!({"limits": null, "expiresAt": null, "agentIds": null, "allowedOrigins": null}),
+        json!({"limits": {"chatBurst": null, "streams": 0}}),
+    ] {
+        assert!(accepts("KeyDraftPatch", &patch), "{patch}");
+    }
+    assert!(!accepts("KeyDraftPatch", &json!({"scopes": null})));
+    assert!(!accepts("KeyDraftPatch", &json!({"limits": {"old": null}})));
+    for fixed in ["scopes", "jwks", "jwksUri", "allowedOrigins"] {
+        assert!(
+            !accepts("ClientDraftPatch", &json!({fixed: null})),
+            "{fixed}"
+        );
+    }
+}
+
+#[test]
 fn values_that_are_replaced_are_checked_as_a_whole() {
     assert!(!accepts(
         "AgentDraftPatch",
