@@ -65,7 +65,7 @@ export const createRest = (transport: Transport): Rest => {
   const groups = Object.entries(operations).map(([group, calls]) => {
     const path = `/api/${group.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const named = calls.split(",").map((call) => {
-      const [name, method = "", rest = ""] = call.split(" ");
+      const [name, method, rest = ""] = call.split(" ") as [string, string, string?];
       return [name, callOf(transport, method, path + rest)];
     });
     return [group, Object.fromEntries(named)];

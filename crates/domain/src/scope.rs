@@ -48,7 +48,7 @@ scopes! {
     EventsRead = "events:read",
     /// Read the service's metrics, and list its nodes.
     MetricsRead = "metrics:read",
-    /// Create, rotate and revoke keys and clients.
+    /// Create, change, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",
     /// Issue tokens to users and withdraw them, and so act as any user.
     UserTokensIssue = "user-tokens:issue",

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{config_body, configured_sizes, constraints, merge_patch};
 
 /// Adds everything that cannot be derived, and writes the configured sizes into `document`: the
-/// components of merge patches (with the components below them) and `ConfigBody`. Must be called once, before the document is published and used to validate bodies.
+/// components of merge patches (with the components below them) and `ConfigBody`. Must be called
+/// once, before the document is published and used to validate bodies.
 pub fn complete(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
     // Constraints and sizes are first, so that components derived from others have them too.
     constraints::apply(document)?;
