@@ -107,6 +107,7 @@ fn all_steps() -> Vec<TurnStep> {
                 continuation: Some(fixture::turn_id(9)),
             }),
             has_begun: true,
+            resumptions_before: 1,
         })),
         timeout_ms: Some(600_000),
         end: Some(ToolEnd {

@@ -30,6 +30,7 @@ pub(crate) fn call(id: &str, needs: ActionNeeded, expires_at: Timestamp) -> Turn
             expires_at,
             decision: None,
             has_begun: false,
+            resumptions_before: 0,
         })),
         ..fixture::tool_step(id)
     })

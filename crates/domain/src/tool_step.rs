@@ -60,6 +60,9 @@ pub struct Wait {
     /// True once an approved call is about to be made.
     #[serde(default)]
     pub has_begun: bool,
+    /// The number of times that its turn was resumed between its record and its beginning.
+    #[serde(default)]
+    pub resumptions_before: u32,
 }
 
 /// The answer to a call that waited.
@@ -96,6 +99,15 @@ impl Wait {
         self.approver
             .is_some_and(|approver| approver != Approver::User)
     }
+
+    /// Records that the call is about to be made, unless it was before. `resumptions` is the number of times
+    /// that its turn was resumed since the call was recorded.
+    pub const fn begin(&mut self, resumptions: u32) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.resumptions_before = resumptions;
+        }
+    }
 }
 
 impl ToolStep {
@@ -129,6 +141,14 @@ impl ToolStep {
     /// Returns whether it may have been made.
     pub fn may_have_begun(&self) -> bool {
         self.wait.as_ref().is_none_or(|wait| wait.has_begun)
+    }
+
+    /// Returns the number of the attempt to make it, from 1, if its turn was resumed this many times since the
+    /// call was recorded.
+    pub fn attempt(&self, resumptions: u32) -> u32 {
+        let wait = self.wait.as_ref();
+        let before = wait.map_or(0, |wait| wait.resumptions_before);
+        resumptions.saturating_sub(before).saturating_add(1)
     }
 
     /// Returns the end. A call without one may have taken effect, unless it waited or was only approved.
@@ -359,6 +379,7 @@ mod tests {
                 continuation: None,
             }),
             has_begun: true,
+            resumptions_before: 0,
         }));
         call.end = Some(ToolEnd::new(
             ToolCall::OK,

@@ -220,7 +220,8 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             let call = if step.is_waiting() {
                 CheckedCall { step, tool: None }
             } else {
-                CheckedCall::again(step, &self.request)
+                let resumptions = journal.resumptions_since(&step.call_id);
+                CheckedCall::again(step, &self.request, resumptions)
             };
             if waits && call.to_make().is_some() {
                 self.sink

@@ -117,12 +117,12 @@ impl<'a> Journal<'a> {
         })
     }
 
-    /// Returns the number of the attempt to make a call, from 1.
-    pub(crate) fn attempt_of(&self, call_id: &str) -> u32 {
+    /// Returns the number of times that the turn was resumed since a call was recorded.
+    pub(crate) fn resumptions_since(&self, call_id: &str) -> u32 {
         let entries = self.entries.lock();
         let begun = entries.iter().position(|it| has_call_id(it, call_id));
         let after = begun.map_or(&[][..], |begun| &entries[begun..]);
-        domain::turn_step::resumptions(after).saturating_add(1)
+        domain::turn_step::resumptions(after)
     }
 
     /// Records entries before their calls are made.

@@ -117,15 +117,15 @@ impl CheckedCall {
 
     /// Prepares to make a call of a turn that goes on: one that was approved, or one whose process has
     /// died, if that is harmless. Otherwise it ends with an unknown outcome. A call that has ended keeps
-    /// its end.
-    pub(super) fn again(mut step: ToolStep, request: &ModelRequest) -> Self {
+    /// its end. `resumptions` is the number of times that the turn was resumed since the call was recorded.
+    pub(super) fn again(mut step: ToolStep, request: &ModelRequest, resumptions: u32) -> Self {
         let mut tools = request.tools.iter();
         let tool = tools.find(|it| it.definition.name == step.name);
         let is_approved = step.wait.as_ref().is_some_and(|wait| !wait.has_begun);
         let may_run = is_approved || step.repetition != Repetition::Acts;
         if step.end.is_none() {
             match &mut step.wait {
-                Some(wait) if tool.is_some() && may_run => wait.has_begun = true,
+                Some(wait) if tool.is_some() && may_run => wait.begin(resumptions),
                 None if tool.is_some() && may_run => {}
                 _ if is_approved => step.end = Some(Failure::unavailable().end()),
                 _ => step.end = Some(ToolEnd::outcome_unknown()),

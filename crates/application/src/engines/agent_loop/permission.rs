@@ -53,6 +53,7 @@ fn wait(needs: ActionNeeded, approver: Option<Approver>, expires_at: Timestamp) 
         expires_at,
         decision: None,
         has_begun: false,
+        resumptions_before: 0,
     }
 }
 

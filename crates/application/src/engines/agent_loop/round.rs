@@ -2,7 +2,7 @@
 
 use std::{mem, pin::pin, sync::Arc, time::Duration};
 
-use domain::{ModelResponse, ModelStep, ToolEnd, TurnStep};
+use domain::{ModelResponse, ModelStep, ToolEnd, ToolStep, TurnStep};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use ports::{ReplyError, ToolContext};
 use tokio::time::{Instant, timeout_at};
@@ -12,7 +12,7 @@ use super::{
     call::{CheckedCall, make_call},
 };
 use crate::{
-    engines::{attempt::grow, chain::ReplySink, partial_reply::PartialReply},
+    engines::{attempt::grow, chain::ReplySink, journal::Journal, partial_reply::PartialReply},
     toolbox::ToolMetrics,
 };
 
@@ -103,7 +103,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             let (step, tool) = reported.call.to_make()?;
             let index = reported.index;
             let made = async move {
-                let end = make_call(&step, &tool, &self.context(&step.call_id)).await;
+                let end = make_call(&step, &tool, &self.context(&step)).await;
                 metrics.record(&step.name, &end);
                 self.sink.with_reply(|reply| reply.settle_call(index, &end));
                 (place, end)
@@ -131,8 +131,9 @@ impl<S: ReplySink> AgentLoop<'_, S> {
     }
 
     /// Returns the context of a call.
-    fn context(&self, call_id: &str) -> ToolContext {
+    fn context(&self, call: &ToolStep) -> ToolContext {
         let (request, origin) = (&self.request, self.sink.origin());
+        let resumptions = |journal: &Journal<'_>| journal.resumptions_since(&call.call_id);
         ToolContext {
             tenant: request.tenant.clone(),
             agent_id: request.agent.id,
@@ -140,10 +141,8 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             user_id: request.user_id.clone(),
             conversation_id: origin.is_stored.then_some(origin.conversation),
             turn_id: request.turn_id,
-            call_id: call_id.to_owned(),
-            attempt: self
-                .journal
-                .map_or(1, |journal| journal.attempt_of(call_id)),
+            call_id: call.call_id.clone(),
+            attempt: call.attempt(self.journal.map_or(0, resumptions)),
             started_by: origin.started_by.clone(),
             credential: origin.credential.cloned(),
         }

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ModelResponse, Repetition, Resumption, ToolCall, ToolEnd, ToolStep, TurnStep};
+use contract::fixture;
+use domain::{
+    Action, ActionNeeded, Approver, CallDecision, ModelResponse, Repetition, Resumption, ToolCall,
+    ToolEnd, ToolStep, TurnStep, Wait,
+};
 use ports::{ModelRequest, ToolHints};
 use serde_json::Value;
 
@@ -120,6 +124,42 @@ async fn a_harmless_call_is_made_again_with_its_id() {
             journal.push(TurnStep::Resumed(Resumption::after(&journal, true)));
         }
     }
+}
+
+/// Until then nothing was started: what died before had only stored the approval.
+#[tokio::test(start_paused = true)]
+async fn the_attempts_of_an_approved_call_count_from_its_beginning() {
+    let fake_tools: Arc<FakeTools> = Arc::default();
+    let request = request_with(&fake_tools, &["sleeps"]);
+    let mut journal = lost_round(&request, &[("sleeps", Repetition::Harmless, None)]);
+    let TurnStep::Tool(call) = &mut journal[1] else {
+        panic!("{journal:?}");
+    };
+    call.wait = Some(Box::new(Wait {
+        needs: ActionNeeded::Approval,
+        approver: Some(Approver::User),
+        expires_at: fixture::at(60),
+        decision: Some(CallDecision {
+            action: Action::Approve,
+            by: fixture::principal(),
+            at: fixture::at(0),
+            continuation: None,
+        }),
+        has_begun: false,
+        resumptions_before: 0,
+    }));
+    let (turn, ended) = resume(&request, &journal).await;
+    assert_eq!(ended.statuses(), [("sleeps", "ok")]);
+    assert_eq!(fake_tools.contexts.lock()[0].attempt, 1);
+    // Its process dies before the end is stored.
+    let mut journal = turn.store.entries.lock().clone();
+    let TurnStep::Tool(call) = &mut journal[1] else {
+        panic!("{journal:?}");
+    };
+    call.end = None;
+    journal.push(TurnStep::Resumed(Resumption::after(&journal, true)));
+    resume(&request, &journal).await;
+    assert_eq!(fake_tools.contexts.lock()[1].attempt, 2);
 }
 
 /// Each call of a round has its own fate.
