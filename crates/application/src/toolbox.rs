@@ -82,16 +82,18 @@ impl Toolbox {
         }
     }
 
-    /// Returns the indices of the tools of a chat whose names the model would see twice.
-    pub(crate) fn clashes(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<usize> {
+    /// Returns the indices of the tools of a chat whose names the model would see twice, with the agent's tools
+    /// of these names.
+    pub(crate) fn clashes(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<(usize, AgentTool)> {
         if of_chat.is_empty() {
             return Vec::new();
         }
         let own = self.of(agent, &[]);
-        let is_taken = |name: &str| own.tools.iter().any(|tool| tool.function == name);
-        let clashing = of_chat.iter().enumerate();
-        let clashing = clashing.filter(|(_, tool)| is_taken(&tool.name));
-        clashing.map(|(index, _)| index).collect()
+        let named = |name: &str| own.tools.iter().find(|tool| tool.function == name);
+        let tools = of_chat.iter().enumerate();
+        tools
+            .filter_map(|(index, tool)| Some((index, named(&tool.name)?.clone())))
+            .collect()
     }
 
     /// Returns a fault for each name of an entry or of a rule's call that is neither a built-in tool nor

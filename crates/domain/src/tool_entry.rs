@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentConfig, Approver, ClientTool, FaultCode, InputFault, ToolVisibility, UnknownMembers,
-    client_tool::fault_of_parameters, fault::push_index, open_enum::open_enum,
+    AgentConfig, Approver, Audience, ClientTool, FaultCode, InputFault, ToolVisibility,
+    UnknownMembers, client_tool::fault_of_parameters, fault::push_index, open_enum::open_enum,
     tool_call::is_function_name,
 };
 
@@ -211,6 +211,12 @@ impl AgentConfig {
             let server = server_of_tool(name)?;
             entries.iter().find(|entry| entry.server() == Some(server))
         })
+    }
+
+    /// Returns whether an audience may learn that the agent has a tool.
+    pub fn shows_tool(&self, name: &str, audience: Audience) -> bool {
+        let visibility = self.tool_entry(name).and_then(|entry| entry.visibility);
+        audience.sees(visibility) != ToolVisibility::Hidden
     }
 
     /// Returns the visibility of a call of an unknown tool. It may be a tool that the agent had or

@@ -155,6 +155,12 @@ pub enum ChatError {
     /// The metadata is invalid, or the message contradicts its conversation.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
+    /// The model is not offered what it must call; `detail` describes the fault of the demand.
+    #[error("the tool choice {detail}")]
+    ToolNotOffered {
+        /// The fault, in words.
+        detail: &'static str,
+    },
     /// The message to supersede was superseded before.
     #[error("the message is superseded already")]
     MessageSuperseded,
@@ -189,6 +195,7 @@ impl IdempotentError for ChatError {
             Self::AgentNotFound
                 | Self::ConversationNotFound
                 | Self::Invalid(_)
+                | Self::ToolNotOffered { .. }
                 | Self::MessageSuperseded
                 | Self::Busy
                 | Self::ActionRequired

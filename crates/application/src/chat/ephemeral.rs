@@ -80,8 +80,8 @@ impl TurnRunner {
         let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
         let chat = chat.admit(caller, &agent).map_err(ChatError::Invalid)?;
         let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
-        let checked = check_tool_choice(&chat.tool_use.choice, &tools.tools);
-        checked.map_err(ChatError::Invalid)?;
+        let audience = caller.audience_of_chat(chat.user_id.as_deref());
+        check_tool_choice(&chat.tool_use.choice, &tools.tools, &agent.config, audience)?;
         let ids = &context.ports.ids;
         let subject = TurnSubject {
             tenant: caller.tenant.clone(),
@@ -102,7 +102,6 @@ impl TurnRunner {
             agent_id: agent.id,
             agent_version: agent.version,
         };
-        let audience = caller.audience_of_chat(chat.user_id.as_deref());
         let chain = context.engines.chain(&caller.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
         let request = chat.request(&subject, agent, tools, first_engine);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{Agent, ClientTool, MessageId, NodeId, Problem, ProblemCode, TurnStep};
-use ports::{AgentRepository, RepositoryError};
+use ports::{AgentRepository, AgentTool, RepositoryError};
 use tokio::time::{Instant, sleep};
 use writes::PromotedTurn;
 
@@ -106,15 +106,19 @@ impl TurnRunner {
         self.toolbox.of(agent, of_client)
     }
 
-    /// Returns the indices of the tools of a chat whose names are those of tools of the agent.
-    pub(super) fn clashing_tools(&self, agent: &Agent, of_chat: &[ClientTool]) -> Vec<usize> {
+    /// Returns the indices of the tools of a chat whose names are those of tools of the agent, with these.
+    pub(super) fn clashing_tools(
+        &self,
+        agent: &Agent,
+        of_chat: &[ClientTool],
+    ) -> Vec<(usize, AgentTool)> {
         self.toolbox.clashes(agent, of_chat)
     }
 
     /// Runs a turn to its end, then those that are promoted after it.
     pub(super) fn run(self: &Arc<Self>, task: TurnTask) {
         // Marked before the caller learns of the turn, so that no waiter polls the store.
-        task.ownership.live.mark_started(task.started);
+        task.ownership.live.mark_started(task.started.clone());
         let runner = Arc::clone(self);
         self.context.background.spawn_here(async move {
             let node = task.ownership.node;

@@ -64,8 +64,7 @@ impl TurnStarter {
         let mut target = resolve_target(&self.context.ports, attempt).await?;
         let client_tools = self.client_tools(attempt, &target.agent);
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
-        let checked = self.check_tool_choice(attempt, &target);
-        checked.map_err(ChatError::Invalid)?;
+        self.check_tool_choice(attempt, &target)?;
         let target = Arc::new(target);
         let tenant = &attempt.caller.tenant;
         let mut chain = self
@@ -141,8 +140,16 @@ impl TurnStarter {
             let fault = InputFault::new("/clientTools", FaultCode::NotCombinable, detail);
             faults.push(fault);
         }
-        for index in self.runner.clashing_tools(agent, &tools).into_iter().rev() {
+        let clashing = self.runner.clashing_tools(agent, &tools);
+        for (index, own) in clashing.into_iter().rev() {
             tools.remove(index);
+            if !agent
+                .config
+                .shows_tool(&own.definition.name, attempt.audience())
+            {
+                // A fault would tell users the name of a tool that they may not see.
+                continue;
+            }
             let mut pointer = String::from("/clientTools");
             push_index(&mut pointer, index);
             pointer.push_str("/name");
@@ -160,13 +167,18 @@ impl TurnStarter {
         &self,
         attempt: &ChatAttempt,
         target: &ChatTarget,
-    ) -> Result<(), Vec<InputFault>> {
+    ) -> Result<(), ChatError> {
         let choice = &attempt.command.tool_use.choice;
         if *choice == ToolChoice::Auto {
             return Ok(());
         }
         let tools = self.runner.tools_of(&target.agent, &target.client_tools);
-        check_tool_choice(choice, &tools.tools)
+        check_tool_choice(
+            choice,
+            &tools.tools,
+            &target.agent.config,
+            attempt.audience(),
+        )
     }
 
     /// Computes the reply first and stores the completed turn in one write. If the engine calls a tool

@@ -1,25 +1,28 @@
 //! The tools that the client of a chat demands to be called.
 
-use domain::{FaultCode, InputFault};
+use domain::{AgentConfig, Audience};
 use ports::{AgentTool, ToolChoice};
 
-/// Checks that the model is offered what it must call.
+use super::ChatError;
+
+/// Checks that the model is offered what it must call. For users it is as if the tools that they may not see
+/// were not offered: they could guess the names of those otherwise.
 pub(super) fn check_tool_choice(
     choice: &ToolChoice,
     tools: &[AgentTool],
-) -> Result<(), Vec<InputFault>> {
+    config: &AgentConfig,
+    audience: Audience,
+) -> Result<(), ChatError> {
     let (is_offered, detail) = match choice {
         ToolChoice::Auto => return Ok(()),
         ToolChoice::Required => (!tools.is_empty(), "the model is offered no tool"),
-        ToolChoice::Function(name) => (
-            tools.iter().any(|tool| tool.function == *name),
-            "must name a tool that the model is offered",
-        ),
+        ToolChoice::Function(name) => {
+            let mut tools = tools.iter().filter(|tool| tool.function == *name);
+            let is_offered = tools.any(|it| config.shows_tool(&it.definition.name, audience));
+            (is_offered, "must name a tool that the model is offered")
+        }
     };
-    if is_offered {
-        return Ok(());
-    }
-    // Only the requests of OpenAI's clients have this member.
-    let fault = InputFault::new("/tool_choice", FaultCode::UnknownValue, detail);
-    Err(vec![fault])
+    is_offered
+        .then_some(())
+        .ok_or(ChatError::ToolNotOffered { detail })
 }

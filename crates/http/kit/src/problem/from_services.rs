@@ -213,6 +213,9 @@ impl From<ChatError> for ApiError {
             ChatError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
             ChatError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            ChatError::ToolNotOffered { detail } => {
+                Self::invalid("", FaultCode::UnknownValue, detail)
+            }
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
             ChatError::ActionRequired => Self::new(ProblemCode::ActionRequired),
             ChatError::MessageSuperseded => Self::new(ProblemCode::MessageSuperseded),

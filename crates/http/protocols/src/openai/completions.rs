@@ -2,10 +2,11 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{
-    ChatCommand,
+    ChatCommand, ChatError,
     chat::{AcceptedTurn, EphemeralChat},
 };
-use domain::{AgentId, ChatReply, ClientTool, IdempotencyKey, ProblemCode};
+use domain::{AgentId, ChatReply, ClientTool, FaultCode, IdempotencyKey, ProblemCode};
+use futures::TryFutureExt as _;
 use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
@@ -149,7 +150,8 @@ impl Submission<'_> {
         let command = self.command(&conversation, &message);
         if own_key.is_some() {
             // The client can repeat the request with its own key.
-            return Ok(authorized.chat.send(caller, command, own_key).await?);
+            let sent = authorized.chat.send(caller, command, own_key).await;
+            return sent.map_err(rejection);
         }
         let sent = SentMessage {
             agent: self.agent,
@@ -164,7 +166,8 @@ impl Submission<'_> {
                 client_message_id,
                 ..command.clone()
             };
-            authorized.chat.send(caller, command, Some(key))
+            let sending = authorized.chat.send(caller, command, Some(key));
+            sending.map_err(rejection)
         };
         match sent
             .id(authorized, self.request.headers(), self.ids)
@@ -215,6 +218,17 @@ impl Submission<'_> {
             request_id: RequestId::of(self.request),
         };
         let caller = self.authorized.chat_caller();
-        Ok(self.authorized.chat.send_ephemeral(caller, chat).await?)
+        let sending = self.authorized.chat.send_ephemeral(caller, chat);
+        sending.await.map_err(rejection)
+    }
+}
+
+/// Names the member of the request that a rejection is about.
+fn rejection(error: ChatError) -> ApiError {
+    match error {
+        ChatError::ToolNotOffered { detail } => {
+            ApiError::invalid("/tool_choice", FaultCode::UnknownValue, detail)
+        }
+        other => other.into(),
     }
 }

@@ -235,3 +235,38 @@ async fn users_send_only_their_own_messages_if_the_agent_allows_it() {
     assert!(!asked.functions.contains(&"open_cart".to_owned()));
     api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_do_not_learn_by_a_choice_which_tools_are_hidden_from_them() {
+    let config =
+        json!({"allowUnrecorded": true, "tools": [{"name": "clock", "visibility": "none"}]});
+    let (api, mut script, agent) = scripted_agent(config).await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let function = |name: &str| json!({"type": "function", "function": {"name": name}});
+    for mut body in [ask(&agent, "Hello"), ask_stored(&agent, "Hello", "c-1")] {
+        let mut told = Vec::new();
+        for name in ["clock", "no_such_tool"] {
+            body["tool_choice"] = function(name);
+            let refused = completion(&ada, &body);
+            let refused = error(refused, 400, ProblemCode::ValidationFailed).await;
+            assert_eq!(refused["param"], "tool_choice");
+            told.push(refused["message"].clone());
+        }
+        assert_eq!(told[0], told[1]);
+        body["tool_choice"] = function("sum");
+        let (_, asked) = tokio::join!(ok(completion(&ada, &body)), answer(&mut script, "Hi"));
+        assert_eq!(
+            asked.tool_use.choice,
+            ToolChoice::Function("sum".to_owned())
+        );
+        body["tool_choice"] = function("clock");
+        let writer = api.writer();
+        let (_, asked) = tokio::join!(ok(completion(&writer, &body)), answer(&mut script, "Hi"));
+        assert_eq!(
+            asked.tool_use.choice,
+            ToolChoice::Function("clock".to_owned())
+        );
+    }
+    api.stop().await;
+}
