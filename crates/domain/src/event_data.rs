@@ -119,20 +119,20 @@ impl EventData {
     pub const fn may_be_reduced(&self) -> bool {
         match self {
             Self::Agent { .. } => true,
-            Self::Turn { turn, .. } => !turn.tool_calls.is_empty(),
+            Self::Turn { turn, .. } => !turn.tool_calls.is_empty() || turn.continues.is_some(),
             _ => false,
         }
     }
 
     /// Returns what the readers see who may not see all: of agents their profiles, and of turns what users
-    /// see of their tool calls. `None` if there is nothing that they do not see.
+    /// see of their tool calls and of the one that they continue. `None` if there is nothing that they do not see.
     pub fn reduced(&self) -> Option<Self> {
         match self {
             Self::Agent { agent } => {
                 let profile = agent.event_profile();
                 Some(Self::Profile { profile })
             }
-            // Most events have no tool calls, and are not copied.
+            // Most events have neither, and are not copied.
             _ if self.may_be_reduced() => self.clone().shown_to_users(),
             _ => None,
         }

@@ -4,11 +4,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    ActionNeeded, AgentId, Approver, ConversationId, MessageId, Timestamp, ToolCall, TurnId,
+    ActionNeeded, AgentId, Approver, Audience, ContinuedCall, ConversationId, MessageId, Timestamp,
+    ToolCall, TurnId,
 };
 
 /// `turn.started`: the engine is about to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStarted {
@@ -24,6 +25,22 @@ pub struct TurnStarted {
     pub agent_id: AgentId,
     /// The version of the agent that replies.
     pub agent_version: i64,
+    /// The call of an earlier turn that staff has decided, and whose outcome the turn reports. To users
+    /// it does not name the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub continues: Option<ContinuedCall>,
+}
+
+impl TurnStarted {
+    /// Returns the event as an audience sees it. It shows no calls, so it names none to users.
+    #[must_use]
+    pub fn shown_to(mut self, audience: Audience) -> Self {
+        if let Some(continued) = &mut self.continues {
+            continued.show_to(audience, &[]);
+        }
+        self
+    }
 }
 
 /// `reply.delta`: more text of a reply. Append it only if `from` equals the length that you have.

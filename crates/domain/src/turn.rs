@@ -99,8 +99,21 @@ open_enum! {
 pub struct ContinuedCall {
     /// The turn that called the tool.
     pub turn_id: TurnId,
-    /// The id of the call.
-    pub call_id: String,
+    /// The id of the call. For users it is absent unless `toolCalls` shows them the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub call_id: Option<String>,
+}
+
+impl ContinuedCall {
+    /// Omits the id of a call that an audience does not see among the calls `shown` to it. Returns `true` if
+    /// it did.
+    pub fn show_to(&mut self, audience: Audience, shown: &[ToolCall]) -> bool {
+        let is_shown = |id: &String| shown.iter().any(|call| call.id == *id);
+        let sees_all = audience == Audience::Staff;
+        let hidden = self.call_id.take_if(|id| !sees_all && !is_shown(id));
+        hidden.is_some()
+    }
 }
 
 /// One user message and the work of replying to it, or the report of a call that staff has decided.
@@ -168,7 +181,10 @@ impl Turn {
     /// everything.
     pub fn show_to(&mut self, audience: Audience) -> bool {
         let in_reply = self.reply.as_mut().is_some_and(|it| it.show_to(audience));
-        show_calls(&mut self.tool_calls, audience) | in_reply
+        let in_calls = show_calls(&mut self.tool_calls, audience);
+        let continued = self.continues.as_mut();
+        let in_continued = continued.is_some_and(|it| it.show_to(audience, &self.tool_calls));
+        in_reply | in_calls | in_continued
     }
 
     /// Returns the turn as it was when it was queued.

@@ -176,6 +176,7 @@ impl ChatAttempt {
             reply_id: self.reply_id,
             agent_id: target.agent.id,
             agent_version: target.agent.version,
+            continues: None,
         }
     }
 }

@@ -101,6 +101,7 @@ impl TurnRunner {
             reply_id: MessageId::new(ids.next_id()),
             agent_id: agent.id,
             agent_version: agent.version,
+            continues: None,
         };
         let chain = context.engines.chain(&caller.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
@@ -114,7 +115,7 @@ impl TurnRunner {
             request,
             abandoned: abandoned.clone(),
         };
-        live.mark_started(started);
+        live.mark_started(turn.started.clone());
         let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
         let turn_context = Arc::clone(context);
         context.background.spawn_here(turn.run(turn_context));

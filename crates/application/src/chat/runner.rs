@@ -211,7 +211,7 @@ impl TurnRunner {
                 let new_id = || MessageId::new(self.context.ports.ids.next_id());
                 let reply_id = promoted.reply_id.unwrap_or_else(new_id);
                 let task = TurnTask::of_promoted(promoted, ownership, agent, reply_id);
-                task.ownership.live.mark_started(task.started);
+                task.ownership.live.mark_started(task.started.clone());
                 self.perform(task).await
             }
             Err(finished) => report_end(&ownership.live, finished),

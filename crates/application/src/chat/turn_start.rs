@@ -56,7 +56,6 @@ impl TurnStart {
                         turn_number: messages.turn_number,
                         ..attempt.reply_request(&target)
                     },
-                    is_continuation: false,
                     client_tools: target.client_tools.clone(),
                     failure,
                     messages,

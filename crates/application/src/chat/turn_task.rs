@@ -38,8 +38,6 @@ pub(super) struct TurnTask {
     pub(super) started: TurnStarted,
     /// The request to the engines; history and tools are added when the turn runs.
     pub(super) request: ModelRequest,
-    /// True if it reports the outcome of a call that staff has decided.
-    pub(super) is_continuation: bool,
     /// The tools that the client has added.
     pub(super) client_tools: Vec<ClientTool>,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
@@ -73,7 +71,7 @@ impl TurnTask {
     ) -> Self {
         let turn = promoted.turn;
         // A continuation has no message of the user.
-        let message = match turn.continues {
+        let message = match &turn.continues {
             None => turn.input,
             Some(_) => CONTINUATION_NOTE.to_owned(),
         };
@@ -86,13 +84,13 @@ impl TurnTask {
                 reply_id,
                 agent_id: turn.agent_id,
                 agent_version: turn.agent_version.unwrap_or(agent.version),
+                continues: turn.continues,
             },
             request: ModelRequest {
                 turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
-            is_continuation: turn.continues.is_some(),
             client_tools: promoted.client_tools,
             failure: None,
             // A resumed turn may be one that supersedes others.
@@ -296,12 +294,12 @@ impl RunningTask<'_> {
             request,
             messages,
             window,
-            is_continuation,
+            started,
             ..
         } = &mut *self.task;
         let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
         let mut history = window.take().unwrap_or_else(history);
-        if !*is_continuation {
+        if started.continues.is_none() {
             history.push(HistoryMessage::new(
                 messages.message.seq,
                 Role::User,

@@ -223,7 +223,11 @@ impl LiveTurn {
     }
 
     pub(crate) fn mark_started(&self, started: TurnStarted) {
-        self.update(|progress| progress.started.replace(started) != Some(started));
+        self.update(|progress| {
+            let is_new = progress.started.as_ref() != Some(&started);
+            progress.started = Some(started);
+            is_new
+        });
     }
 
     /// Prepares a turn that is resumed here, perhaps after it was interrupted here. Its readers receive

@@ -106,9 +106,9 @@ impl TurnEventStream {
             delivered.queued = true;
             return Some(TurnEvent::Queued(place));
         }
-        if let Some(started) = progress.started.filter(|_| !delivered.started) {
+        if let Some(started) = progress.started.as_ref().filter(|_| !delivered.started) {
             delivered.started = true;
-            return Some(TurnEvent::Started(started));
+            return Some(TurnEvent::Started(started.clone().shown_to(self.audience)));
         }
         if !std::mem::replace(&mut delivered.resumed, true) {
             return Some(TurnEvent::Resumed(place));

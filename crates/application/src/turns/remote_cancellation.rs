@@ -84,7 +84,11 @@ impl CancellationListener {
         }) else {
             return;
         };
-        let reply_id = live.progress().started.map(|started| started.reply_id);
+        let reply_id = live
+            .progress()
+            .started
+            .as_ref()
+            .map(|started| started.reply_id);
         let cancellation = Cancellation::new(&self.context, &self.runner, live, reply_id, actor);
         // The requesting node reads the outcome from the store.
         self.context.background.spawn(async move {

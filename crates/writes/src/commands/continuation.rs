@@ -114,7 +114,7 @@ impl AnswerTurn {
             retry_of: None,
             continues: Some(ContinuedCall {
                 turn_id: self.turn_id,
-                call_id: call_id.to_owned(),
+                call_id: Some(call_id.to_owned()),
             }),
             reply: None,
             engine: None,

@@ -43,6 +43,7 @@ impl LiveTurn {
                     .unwrap_or(MessageId::new(turn.id.uuid())),
                 agent_id: turn.agent_id,
                 agent_version,
+                continues: turn.continues.clone(),
             });
         }
         self.take_stored_reply(&turn);

@@ -73,6 +73,7 @@ pub(super) fn started() -> TurnStarted {
         reply_id: MessageId::new(Uuid::from_u128(5)),
         agent_id: subject.agent_id,
         agent_version: 1,
+        continues: None,
     }
 }
 
