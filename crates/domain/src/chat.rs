@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, FinishReason, MessageId, Seq, Timestamp, ToolCall, TurnId, Usage,
+    AgentId, Audience, ConversationId, FinishReason, MessageId, Seq, Timestamp, ToolCall, TurnId,
+    Usage, tool_visibility::show_calls,
 };
 
 /// The agent's reply, with the ids of its turn and conversation.
@@ -31,7 +32,8 @@ pub struct ChatReply {
     pub finish_reason: FinishReason,
     /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
-    /// The tool calls of the turn, if it waits for an answer to one of them.
+    /// The tool calls of the turn, if one of them waits for an answer: the turn waits for that of a user, or of
+    /// the page, and is completed before that of staff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The time at which the reply was stored.
@@ -41,4 +43,26 @@ pub struct ChatReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub seq: Option<Seq>,
+}
+
+impl ChatReply {
+    /// Returns the calls of a turn that its reply contains.
+    pub fn calls_of_turn(calls: &[ToolCall]) -> Vec<ToolCall> {
+        let is_any_open = calls.iter().any(|call| call.needs.is_some());
+        if is_any_open {
+            calls.to_vec()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the reply as an audience sees it: without calls if it sees none that waits.
+    #[must_use]
+    pub fn shown_to(mut self, audience: Audience) -> Self {
+        show_calls(&mut self.tool_calls, audience);
+        if self.tool_calls.iter().all(|call| call.needs.is_none()) {
+            self.tool_calls.clear();
+        }
+        self
+    }
 }

@@ -45,6 +45,7 @@ mod fallbacks;
 mod faulty_service;
 mod following;
 mod headers;
+mod hidden_tools;
 mod html_pages;
 mod http_grammar;
 mod idempotency;

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Waits for the end of the turn that a decision has begun.
-async fn reported(api: &ApiServer, begun: &Value) -> Value {
+pub(crate) async fn reported(api: &ApiServer, begun: &Value) -> Value {
     let id = text(&begun["id"]);
     let completed = async {
         loop {
@@ -33,7 +33,7 @@ async fn reported(api: &ApiServer, begun: &Value) -> Value {
     completed.expect("it ends")
 }
 
-async fn staff(api: &ApiServer) -> Caller {
+pub(crate) async fn staff(api: &ApiServer) -> Caller {
     let scopes = [Scope::ToolsApprove, Scope::ConversationsRead];
     api.caller_with_scopes(&scopes).await
 }

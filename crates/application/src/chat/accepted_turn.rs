@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{
-    Audience, ConversationId, NodeId, ToolCall, Turn, TurnId, tool_visibility::show_calls,
-};
+use domain::{Audience, ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::TurnRepository;
 use tokio_util::sync::DropGuard;
 use writes::{CompletedTurn, Reply, TurnMessages};
@@ -167,10 +165,9 @@ impl AcceptedTurn {
         loop {
             let outcome = waiter.live.progress().outcome.clone();
             match outcome {
-                Some(TurnOutcome::Completed(completed)) => return Ok(completed),
-                Some(TurnOutcome::RequiresAction(mut waiting)) => {
-                    show_calls(&mut waiting.reply.tool_calls, self.audience);
-                    return Ok(waiting);
+                Some(TurnOutcome::Completed(chat) | TurnOutcome::RequiresAction(chat)) => {
+                    let reply = chat.reply.shown_to(self.audience);
+                    return Ok(CompletedChat { reply, ..chat });
                 }
                 Some(TurnOutcome::Failed(problem)) => return Err(ChatError::Failed(problem)),
                 Some(TurnOutcome::Cancelled) => return Err(ChatError::Cancelled),

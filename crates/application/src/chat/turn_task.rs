@@ -8,8 +8,8 @@ use std::{
 };
 
 use domain::{
-    Agent, ChatReply, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage,
-    MessageId, ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
+    Agent, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage, MessageId,
+    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
     turn_step::tool_calls,
 };
 use futures::FutureExt;
@@ -219,10 +219,7 @@ impl RunningTask<'_> {
             ..reply
         };
         let waiting = |reply: &Reply, now| CompletedChat {
-            reply: ChatReply {
-                tool_calls: reply.tool_calls.clone(),
-                ..reply.chat_reply(&self.task.started, now)
-            },
+            reply: reply.chat_reply(&self.task.started, now),
             position: None,
             store: self.task.store_time,
             engine,

@@ -30,12 +30,7 @@ impl TurnOutcome {
                     .unwrap_or_else(|| Problem::new(ProblemCode::Internal)),
             ),
             TurnStatus::RequiresAction => {
-                let calls = turn.tool_calls.clone();
-                let reply = chat_reply_of(turn)?;
-                Self::RequiresAction(CompletedChat::replayed(ChatReply {
-                    tool_calls: calls,
-                    ..reply
-                }))
+                Self::RequiresAction(CompletedChat::replayed(chat_reply_of(turn)?))
             }
             TurnStatus::Completed => match chat_reply_of(turn) {
                 Some(reply) => Self::Completed(CompletedChat::replayed(reply)),
@@ -59,7 +54,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
         degraded: turn.degraded,
         finish_reason: turn.finish_reason.or(reply.finish_reason)?,
         usage: turn.usage,
-        tool_calls: Vec::new(),
+        tool_calls: ChatReply::calls_of_turn(&turn.tool_calls),
         created_at: reply.created_at,
         seq: None,
     })

@@ -1,9 +1,6 @@
 //! The events of one turn, as its caller receives them.
 
-use domain::{
-    Audience, ChatReply, TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction,
-    tool_visibility::show_calls,
-};
+use domain::{Audience, ChatReply, TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
 use ports::RepositoryError;
 use tokio_util::sync::DropGuard;
 
@@ -123,7 +120,7 @@ impl TurnEventStream {
         Some(match outcome {
             TurnOutcome::Completed(completed) => TurnEvent::Completed(ChatReply {
                 seq: completed.position,
-                ..completed.reply.clone()
+                ..completed.reply.clone().shown_to(self.audience)
             }),
             TurnOutcome::Failed(problem) => TurnEvent::Failed(TurnFailed {
                 turn_id: place.turn_id,
@@ -133,12 +130,11 @@ impl TurnEventStream {
             }),
             TurnOutcome::Cancelled => TurnEvent::Cancelled(place),
             TurnOutcome::RequiresAction(waiting) => {
-                let mut tool_calls = waiting.reply.tool_calls.clone();
-                show_calls(&mut tool_calls, self.audience);
+                let reply = waiting.reply.clone().shown_to(self.audience);
                 TurnEvent::RequiresAction(TurnRequiresAction {
                     turn_id: place.turn_id,
                     conversation_id: place.conversation_id,
-                    tool_calls,
+                    tool_calls: reply.tool_calls,
                     seq: waiting.position,
                 })
             }

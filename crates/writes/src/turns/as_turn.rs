@@ -70,7 +70,7 @@ impl Reply {
     /// Returns the reply in the form that clients receive.
     pub fn chat_reply(&self, turn: &TurnStarted, created_at: Timestamp) -> ChatReply {
         ChatReply {
-            tool_calls: Vec::new(),
+            tool_calls: ChatReply::calls_of_turn(&self.tool_calls),
             message: self.content.clone(),
             conversation_id: turn.conversation_id,
             turn_id: turn.turn_id,
