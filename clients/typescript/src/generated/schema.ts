@@ -945,7 +945,10 @@ export interface components {
              *     absent if nothing is stored.
              */
             seq?: components["schemas"]["Seq"];
-            /** @description The tool calls of the turn, if it waits for an answer to one of them. */
+            /**
+             * @description The tool calls of the turn, if one of them waits for an answer: the turn waits for that of a user, or of
+             *     the page, and is completed before that of staff.
+             */
             toolCalls?: components["schemas"]["ToolCall"][];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
@@ -1125,7 +1128,10 @@ export interface components {
              *     absent if nothing is stored.
              */
             seq?: components["schemas"]["Seq"];
-            /** @description The tool calls of the turn, if it waits for an answer to one of them. */
+            /**
+             * @description The tool calls of the turn, if one of them waits for an answer: the turn waits for that of a user, or of
+             *     the page, and is completed before that of staff.
+             */
             toolCalls?: components["schemas"]["ToolCall"][];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
@@ -1192,6 +1198,11 @@ export interface components {
              * @description The version of the agent that replies.
              */
             agentVersion: number;
+            /**
+             * @description The call of an earlier turn that staff has decided, and whose outcome the turn reports. To users
+             *     it does not name the call.
+             */
+            continues?: components["schemas"]["ContinuedCall"];
             conversationId?: components["schemas"]["ConversationId"] | null;
             /** @description The id of the user's message. */
             messageId: components["schemas"]["MessageId"];
@@ -1414,8 +1425,8 @@ export interface components {
         };
         /** @description A call of an earlier turn that waited for staff. */
         ContinuedCall: {
-            /** @description The id of the call. */
-            callId: string;
+            /** @description The id of the call. For users it is absent unless `toolCalls` shows them the call. */
+            callId?: string;
             /** @description The turn that called the tool. */
             turnId: components["schemas"]["TurnId"];
         };
