@@ -59,7 +59,7 @@ async fn a_continued_call_is_named_to_those_who_see_it() {
         // What has not begun shows no calls, and so names none.
         let logged = continued_in_log(&ada, &reported["id"]).await;
         let expected = [
-            ("turn.started".to_owned(), without_call),
+            ("turn.started".to_owned(), without_call.clone()),
             ("turn.completed".to_owned(), expected.clone()),
         ];
         assert_eq!(logged, expected, "{visibility}");
