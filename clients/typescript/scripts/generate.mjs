@@ -34,7 +34,9 @@ for (const [path, item] of Object.entries(document.paths)) {
     const operation = item[method];
     if (operation === undefined || !path.startsWith("/api/") || OMITTED.has(operation.operationId)) continue;
     const [group, name] = nameOf(path, operation.operationId);
-    (groups[group] ??= {})[name] = `${method} ${path}`;
+    // Beside a body, the parameter that names the resource stands where the id of others does.
+    const named = /put|patch/.test(method) && operation.parameters?.find(({ in: place }) => place === "query");
+    (groups[group] ??= {})[name] = `${method} ${path}${named ? `?${named.name}={id}` : ""}`;
   }
 }
 

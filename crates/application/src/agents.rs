@@ -8,8 +8,8 @@ mod update;
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal, Sizes, Stamp,
-    TenantId, tool_call::json_bytes,
+    Agent, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal, Profile, Sizes,
+    Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
 use update::CHANGE_ATTEMPTS;
@@ -121,6 +121,13 @@ impl AgentService {
             value: agent,
             position: found.position,
         })
+    }
+
+    /// Returns the profile of an agent for a caller.
+    pub async fn profile(&self, caller: &Principal, agent: &Agent) -> Result<Profile, AgentError> {
+        let user_id = caller.user_id.as_deref();
+        let greeting = self.ports.greeting(&caller.tenant, agent, user_id).await?;
+        Ok(agent.profile(greeting))
     }
 
     /// Deletes an agent with its conversations.

@@ -9,7 +9,7 @@ mod update;
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
+    AgentId, AsOf, Conversation, ConversationId, ConversationKey, ConversationState, Listed,
     Principal, Stamp, TenantId,
 };
 use ports::{ConversationName, RepositoryError};
@@ -38,8 +38,19 @@ impl ConversationService {
         }
     }
 
-    /// Reads a conversation. Its position changes with everything in it, and never comes back.
+    /// Reads a conversation as its caller sees it. Its position changes with everything in it, and never
+    /// comes back.
     pub async fn get(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+    ) -> Result<AsOf<Listed<Conversation>>, ConversationError> {
+        let found = self.find(caller, id).await?;
+        Ok(found.map(|found| shown(found, caller)))
+    }
+
+    /// Reads a whole conversation that the caller can reach.
+    async fn find(
         &self,
         caller: &Principal,
         id: ConversationId,
@@ -56,20 +67,20 @@ impl ConversationService {
     }
 
     /// Checks that a conversation exists and that the caller may access it, and returns its
-    /// context without reading all of it.
+    /// state without reading all of it.
     pub async fn find_accessible(
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<Arc<ConversationContext>, ConversationError> {
+    ) -> Result<Arc<ConversationState>, ConversationError> {
         let found = self
             .ports
             .conversations
-            .find_context(&caller.tenant, id)
+            .find_state(&caller.tenant, id)
             .await?;
         found
             .value
-            .filter(|context| caller.may_reach(context.user_id.as_deref(), context.agent_id))
+            .filter(|state| caller.may_reach(state.user_id.as_deref(), state.agent_id))
             .ok_or(ConversationError::NotFound)
     }
 
@@ -141,6 +152,14 @@ impl ConversationService {
         } else {
             Err(ConversationError::VersionMismatch)
         }
+    }
+}
+
+/// Returns what a caller sees of a conversation.
+fn shown(found: Listed<Conversation>, caller: &Principal) -> Listed<Conversation> {
+    Listed {
+        item: found.item.shown_to(caller),
+        sort_seq: found.sort_seq,
     }
 }
 

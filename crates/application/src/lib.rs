@@ -31,6 +31,7 @@ pub mod sweep;
 pub mod toolbox;
 pub mod turns;
 pub mod unnamed_messages;
+pub mod users;
 mod version_condition;
 
 pub use agents::{AgentError, AgentLimits, AgentService};
@@ -43,6 +44,7 @@ pub use keyed_semaphore::KeyedSemaphore;
 pub use log_positions::LogPositions;
 pub use toolbox::Toolbox;
 pub use turns::{TurnError, TurnService};
+pub use users::{UserError, UserService};
 pub use version_condition::VersionCondition;
 
 /// The maximum page size of every listing.

@@ -182,9 +182,7 @@ impl TurnService {
             .transpose()
             .map_err(|_invalid| TurnError::InvalidCursor)?;
         let ports = &self.context.ports;
-        let context = ports
-            .conversations
-            .find_context(&caller.tenant, conversation);
+        let context = ports.conversations.find_state(&caller.tenant, conversation);
         let context = context.await?.value;
         if !context.is_some_and(|it| caller.may_reach(it.user_id.as_deref(), it.agent_id)) {
             return Err(TurnError::ConversationNotFound);

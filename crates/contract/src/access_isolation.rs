@@ -101,7 +101,7 @@ pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Store
     assert!(matches!(deleted, DeleteOutcome::Deleted(_)), "{deleted:?}");
     let ours = lookup::agent(storage, agent.id).await;
     assert_eq!(ours.as_ref(), Some(agent));
-    let ours = lookup::context(storage, conversation.id).await;
+    let ours = lookup::state(storage, conversation.id).await;
     assert_eq!(
         (ours.last_message_seq, ours.running_turn),
         (1, Some(running.turn_id))

@@ -64,7 +64,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
     assert_eq!((message.id, message.seq), (begin.message_id, 1));
     assert_eq!((message.role, message.content), (Role::User, begin.input));
     assert_eq!(message.turn_id, Some(begin.turn_id));
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(begin.turn_id));
 }
@@ -150,7 +150,7 @@ pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Store) {
         (turn.input, turn.created_at),
         (waiting.input, fixture::at(2))
     );
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(running.turn_id));
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
@@ -206,7 +206,7 @@ pub async fn a_turn_does_not_overtake_queued_turns(storage: &Store) {
     setup::cancel_turn(storage, &running, None).await;
     setup::queue_turn(storage, &fixture::begin_turn(3, &agent, target)).await;
     assert_eq!(
-        lookup::context(storage, conversation.id).await.running_turn,
+        lookup::state(storage, conversation.id).await.running_turn,
         None
     );
 }

@@ -62,7 +62,7 @@ pub async fn a_running_turn_can_be_cancelled(storage: &Store) {
     };
     assert_eq!(Some(undone), running);
     assert_eq!(
-        lookup::context(storage, conversation.id).await.running_turn,
+        lookup::state(storage, conversation.id).await.running_turn,
         None
     );
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
@@ -92,7 +92,7 @@ pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Store) {
     assert_eq!(turn.engine, Some(partial.engine));
     assert_eq!(turn.finish_reason, Some(FinishReason::Cancelled));
     assert_eq!(
-        lookup::context(storage, conversation.id)
+        lookup::state(storage, conversation.id)
             .await
             .last_message_seq,
         2
@@ -107,7 +107,7 @@ pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Store) {
     cancel(storage, &begin, Some(partial_reply("")), None).await;
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
     assert_eq!(
-        lookup::context(storage, conversation.id)
+        lookup::state(storage, conversation.id)
             .await
             .last_message_seq,
         1
@@ -162,7 +162,7 @@ pub async fn a_queued_turn_can_be_cancelled(storage: &Store) {
     let turn = turn.expect("the turn is kept");
     assert_eq!((turn.status, turn.reply), (TurnStatus::Cancelled, None));
     assert_eq!((turn.started_at, turn.agent_version), (None, None));
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(fixture::turn_id(1)));
     let (_, promoted) = setup::cancel_turn(storage, &begin(1), node).await;

@@ -195,7 +195,7 @@ pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Store) {
     assert_eq!((cancelled + failed, by_cancel + by_sweep), (16, 16));
     assert_eq!(count_of(storage, EventType::TurnStarted).await, 32);
     for queue in queues {
-        let running = lookup::context(storage, queue.conversation.id)
+        let running = lookup::state(storage, queue.conversation.id)
             .await
             .running_turn;
         assert_eq!(running, Some(queue.waiting[0].turn_id));

@@ -42,7 +42,7 @@ async fn assert_message_count(storage: &Store, conversation: &Conversation, expe
     let positions: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert_eq!(positions, (1..=expected).collect::<Vec<_>>());
     assert_eq!(
-        lookup::context(storage, conversation.id)
+        lookup::state(storage, conversation.id)
             .await
             .last_message_seq,
         expected
@@ -84,7 +84,7 @@ pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Store)
     let mut waiting = log::events(storage).await;
     waiting.retain(|event| event.kind == EventType::TurnQueued);
     assert_eq!(waiting.len(), 16);
-    let running = lookup::context(storage, conversation.id).await.running_turn;
+    let running = lookup::state(storage, conversation.id).await.running_turn;
     let mut running = running.expect("one turn runs");
     for (number, expected) in (1..).zip(waiting) {
         let mut ends = begin(number);
@@ -113,7 +113,7 @@ pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Store) {
             other => panic!("neither started nor replayed: {other:?}"),
         }
     }
-    let running = lookup::context(storage, conversation.id).await.running_turn;
+    let running = lookup::state(storage, conversation.id).await.running_turn;
     assert!(running.is_some());
     assert_eq!(repeated, [running; 15]);
     assert_message_count(storage, &conversation, 1).await;

@@ -23,7 +23,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Store, conversation
     let conversations = &storage.conversations;
     assert_eq!(lookup::conversation(storage, conversation.id).await, None);
     let head = conversations
-        .find_context(&tenant, conversation.id)
+        .find_state(&tenant, conversation.id)
         .await
         .success();
     assert_eq!(head.value, None);
@@ -227,6 +227,6 @@ pub async fn deleting_a_conversation_keeps_everything_else(storage: &Store) {
     setup::start_turn(storage, &begin).await;
     setup::delete_conversation(storage, &doomed).await;
     assert_eq!(lookup::agent(storage, agent.id).await, Some(agent));
-    let running = lookup::context(storage, kept.id).await.running_turn;
+    let running = lookup::state(storage, kept.id).await.running_turn;
     assert_eq!(running, Some(begin.turn_id));
 }

@@ -193,7 +193,7 @@ pub async fn completed_turns_that_use_a_name_first_share_the_conversation(storag
                 }
                 let found = find(&storage, &support(number)).await;
                 let id = found.expect("another turn has created the conversation");
-                let turn_count = lookup::context(&storage, id).await.turn_count;
+                let turn_count = lookup::state(&storage, id).await.turn_count;
                 begin.target = ConversationTarget::Existing { id, turn_count };
             }
         });
@@ -205,7 +205,7 @@ pub async fn completed_turns_that_use_a_name_first_share_the_conversation(storag
         panic!("several conversations: {conversations:?}");
     };
     assert!(found.is_none_or(|found| found == conversation));
-    let context = lookup::context(storage, conversation).await;
+    let context = lookup::state(storage, conversation).await;
     let uses = i64::from(FIRST_USES);
     assert_eq!(
         (context.turn_count, context.last_message_seq),

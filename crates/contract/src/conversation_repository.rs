@@ -11,12 +11,13 @@ use crate::{
     setup,
 };
 
-/// `find` and `find_context` return what `insert` stored.
+/// `find` and `find_state` return what `insert` stored.
 pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = Conversation {
         title: Some("Où est 🦊?".to_owned()),
         metadata: [("clé".to_owned(), "śćieżka".to_owned())].into(),
+        context: Some("Ordered 赤\nyesterday.".to_owned()),
         ..fixture::conversation(1, agent.id)
     };
     let conversation = setup::insert_conversation(storage, conversation).await;
@@ -30,7 +31,10 @@ pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Store) {
     assert_eq!(listed.item, conversation);
     assert_eq!(listed.sort_seq, log::head(storage, &tenant).await);
     assert!(found.position <= log::head(storage, &tenant).await);
-    let head = lookup::context(storage, conversation.id).await;
+    let context = storage.conversations.find_context(&tenant, conversation.id);
+    let context = context.await.success().value;
+    assert_eq!(context.as_deref(), conversation.context.as_deref());
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.id, head.agent_id), (conversation.id, agent.id));
     assert_eq!(head.user_id, conversation.user_id);
     assert_eq!((head.last_message_seq, head.turn_count), (0, 0));
@@ -50,10 +54,7 @@ pub async fn a_conversation_needs_no_user(storage: &Store) {
         lookup::conversation(storage, conversation.id).await,
         Some(conversation.clone())
     );
-    assert_eq!(
-        lookup::context(storage, conversation.id).await.user_id,
-        None
-    );
+    assert_eq!(lookup::state(storage, conversation.id).await.user_id, None);
 }
 
 /// The greeting is stored as message 1.
@@ -76,7 +77,7 @@ pub async fn a_greeting_is_stored_as_the_first_message(storage: &Store) {
         std::slice::from_ref(&greeting)
     );
     assert_eq!(
-        lookup::context(storage, conversation.id)
+        lookup::state(storage, conversation.id)
             .await
             .last_message_seq,
         1
@@ -193,7 +194,7 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Store) {
     let (tenant, id) = (fixture::tenant(), fixture::conversation_id(404));
     let conversations = &storage.conversations;
     assert_eq!(lookup::conversation(storage, id).await, None);
-    let head = conversations.find_context(&tenant, id).await;
+    let head = conversations.find_state(&tenant, id).await;
     assert_eq!(head.success().value, None);
     let query = MessageQuery {
         order: ListingOrder::Descending,
@@ -215,13 +216,13 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Store) {
 /// newest message of the user, which may be queued.
 pub async fn the_context_reflects_turns_and_messages(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!(head.newest_message, None);
     let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     turn.begin.client_message_id = Some("m1".to_owned());
     let newest = sent_message(&turn.begin);
     setup::record_turn(storage, turn).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
     assert_eq!(
         (head.running_turn, head.newest_message),
@@ -229,20 +230,20 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Store) {
     );
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!(head.newest_message, Some(sent_message(&running)));
     let mut waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
     waiting.client_message_id = Some("m3".to_owned());
     setup::queue_turn(storage, &waiting).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
     assert_eq!(head.newest_message, Some(sent_message(&waiting)));
     setup::cancel_turn(storage, &waiting, None).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!(head.newest_message, Some(sent_message(&running)));
     setup::cancel_turn(storage, &running, None).await;
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
 }

@@ -8,9 +8,9 @@ use crate::{
     setup,
 };
 
-/// `update` replaces title, metadata, version and `updated_at`, and nothing else. It returns the
-/// conversation as stored.
-pub async fn an_update_replaces_only_title_and_metadata(storage: &Store) {
+/// `update` replaces title, metadata, context, version and `updated_at`, and nothing else. It returns
+/// the conversation as stored.
+pub async fn an_update_replaces_only_what_clients_can_change(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -18,6 +18,7 @@ pub async fn an_update_replaces_only_title_and_metadata(storage: &Store) {
     let before = before.expect("the conversation exists");
     let next = Conversation {
         metadata: [("colour".to_owned(), "赤".to_owned())].into(),
+        context: Some("Ordered 赤.".to_owned()),
         user_id: Some("someone else".to_owned()),
         message_count: 77,
         created_at: fixture::at(-1),
@@ -29,6 +30,7 @@ pub async fn an_update_replaces_only_title_and_metadata(storage: &Store) {
     let expected = Conversation {
         title: next.title,
         metadata: next.metadata,
+        context: next.context,
         version: 2,
         updated_at: fixture::at(5_000),
         ..before

@@ -63,6 +63,7 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
         visibility: Some(EventVisibility {
             agents,
             whole_agents: agents,
+            users: agents,
             conversations,
             principal: PrincipalId::new(principal),
             user_id: user.map(ToOwned::to_owned),

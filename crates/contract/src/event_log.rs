@@ -182,6 +182,7 @@ pub async fn changes_have_the_type_and_ids_of_events(storage: &Store) {
         kind: Some(kind),
         agent_id: Some(agent.id),
         conversation_id: None,
+        user_id: None,
         turn_id: None,
     };
     let of_talk = |seq, kind| LoggedChange {

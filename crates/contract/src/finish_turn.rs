@@ -74,7 +74,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
         ..message
     };
     assert_eq!(messages[1..], [listed]);
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
     let conversation = lookup::conversation(storage, conversation.id).await;
@@ -111,7 +111,7 @@ pub async fn a_turn_is_failed_with_its_problem(storage: &Store) {
         ..running.expect("the turn exists")
     };
     assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.running_turn), (1, None));
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }
@@ -161,7 +161,7 @@ pub async fn a_turn_is_ended_only_by_its_node(storage: &Store) {
     }
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
-    let still = lookup::context(storage, conversation.id).await.running_turn;
+    let still = lookup::state(storage, conversation.id).await.running_turn;
     assert_eq!(still, Some(running.turn_id));
     let waits = lookup::turn(storage, waiting.turn_id).await;
     assert_eq!(waits.map(|turn| turn.status), Some(TurnStatus::Queued));

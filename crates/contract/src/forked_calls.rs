@@ -144,7 +144,7 @@ pub async fn a_fork_does_not_wait(storage: &Store) {
     assert_eq!(statuses, ["dismissed", "dismissed"]);
     let needs: Vec<_> = reply.tool_calls.iter().filter_map(|it| it.needs).collect();
     assert_eq!(needs, []);
-    let context = lookup::context(storage, fork.id).await;
+    let context = lookup::state(storage, fork.id).await;
     assert_eq!(context.running_turn, None);
     assert_eq!(lookup::messages(storage, original.id).await, messages);
 }

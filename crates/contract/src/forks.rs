@@ -75,7 +75,7 @@ pub async fn a_fork_copies_the_visible_messages(storage: &Store) {
     assert_eq!(copied, copies(&messages[..3], &created));
     let stored = lookup::conversation(storage, created.id).await;
     assert_eq!(stored, Some(created.clone()));
-    let context = lookup::context(storage, created.id).await;
+    let context = lookup::state(storage, created.id).await;
     assert_eq!((context.last_message_seq, context.turn_count), (3, 0));
     assert_eq!(lookup::messages(storage, original.id).await, messages);
 }

@@ -77,6 +77,7 @@ pub async fn hidden_events_pass_the_same_filters(storage: &Store) {
     let mut visibility = EventVisibility {
         agents: false,
         whole_agents: false,
+        users: false,
         conversations: true,
         principal: fixture::principal(),
         user_id: conversation.user_id.clone(),

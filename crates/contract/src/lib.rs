@@ -111,6 +111,7 @@ pub mod turn_queue;
 pub mod turn_steps;
 pub mod unconfirmed_writes;
 pub mod usage;
+pub mod users;
 pub mod waiting_turns;
 pub mod write_conditions;
 pub mod write_groups;

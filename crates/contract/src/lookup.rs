@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationContext, ConversationId, Credential,
-    IdempotencyEntry, IdempotencyRecord, Message, SigningKey, TenantId, Turn, TurnId, TurnStep,
+    Agent, AgentId, Conversation, ConversationId, ConversationState, Credential, IdempotencyEntry,
+    IdempotencyRecord, Message, SigningKey, TenantId, Turn, TurnId, TurnStep,
 };
 use ports::{
     Decided, Decision, Facts, FactsQuery, FoundTurn, Lane, ListingOrder, MessageQuery, Rows,
@@ -53,12 +53,12 @@ pub(crate) async fn conversation(storage: &Store, id: ConversationId) -> Option<
     found.success().value.map(|listed| listed.item)
 }
 
-/// Reads the context of an existing conversation.
-pub(crate) async fn context(storage: &Store, id: ConversationId) -> ConversationContext {
+/// Reads the state of an existing conversation.
+pub(crate) async fn state(storage: &Store, id: ConversationId) -> ConversationState {
     let tenant = fixture::tenant();
-    let found = storage.conversations.find_context(&tenant, id).await;
-    let context = found.success().value.expect("the conversation exists");
-    ConversationContext::clone(&context)
+    let found = storage.conversations.find_state(&tenant, id).await;
+    let state = found.success().value.expect("the conversation exists");
+    ConversationState::clone(&state)
 }
 
 /// Reads all messages of an existing conversation that are not superseded, oldest first.

@@ -140,6 +140,7 @@ pub async fn an_event_about_nothing_known_is_visible_to_those_who_see_everything
     let all = EventVisibility {
         agents: true,
         whole_agents: true,
+        users: true,
         conversations: true,
         principal: PrincipalId::new("key:other"),
         user_id: None,

@@ -125,7 +125,7 @@ pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage
         lookup::conversation(storage, made.id).await,
         Some(made.clone())
     );
-    let head = lookup::context(storage, made.id).await;
+    let head = lookup::state(storage, made.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
 }
 
@@ -143,10 +143,7 @@ pub async fn completed_turns_are_numbered_without_gaps(storage: &Store) {
         assert_eq!(pair[0].content, format!("Question {number}"));
         assert_eq!(pair[1].content, format!("Reply {number}"));
     }
-    assert_eq!(
-        lookup::context(storage, conversation.id).await.turn_count,
-        20
-    );
+    assert_eq!(lookup::state(storage, conversation.id).await.turn_count, 20);
 }
 
 /// The outcome MUST be `Stale`, and nothing written, if the agent's version is not the assumed one.

@@ -43,6 +43,8 @@ pub fn request(number: u32) -> ModelRequest {
         turn_id: fixture::turn_id(number),
         turn_number: i64::from(number),
         user_id: Some("ada".to_owned()),
+        user: None,
+        context: None,
         history: Arc::default(),
         message: "Hello, what can you do? 🦊".into(),
         steps: Vec::new(),

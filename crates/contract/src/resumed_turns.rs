@@ -46,7 +46,7 @@ pub async fn a_sweep_resumes_turns_of_dead_nodes(storage: &Store) {
         assert_eq!(Some(&resumed.turn), stored.as_ref());
         assert_eq!(resumed.user_id, queue.conversation.user_id);
         assert_eq!(resumed.messages.message.id, running.message_id);
-        let context = lookup::context(storage, queue.conversation.id).await;
+        let context = lookup::state(storage, queue.conversation.id).await;
         assert_eq!(context.running_turn, Some(running.turn_id));
         assert_eq!((context.last_message_seq, context.turn_count), (1, 1));
     }

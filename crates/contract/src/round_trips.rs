@@ -166,7 +166,7 @@ pub async fn conversations_are_read_back_as_written(storage: &Store) {
         let messages = lookup::messages(storage, conversation.id).await;
         assert_eq!(messages, std::slice::from_ref(&greeting));
         assert_eq!(
-            lookup::context(storage, conversation.id).await.user_id,
+            lookup::state(storage, conversation.id).await.user_id,
             conversation.user_id
         );
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Assertions that a rejected write wrote nothing.
 
-use domain::{Conversation, ConversationContext, Seq};
+use domain::{Conversation, ConversationState, Seq};
 use writes::BeginTurn;
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _};
@@ -10,18 +10,18 @@ use crate::{Store, fixture, log, lookup, results::ResultExt as _};
 pub(crate) struct Snapshot {
     head: Seq,
     conversation: Option<Conversation>,
-    context: Option<ConversationContext>,
+    state: Option<ConversationState>,
 }
 
 impl Snapshot {
     /// Reads the current state.
     pub(crate) async fn take(storage: &Store, begin: &BeginTurn) -> Self {
         let (tenant, id) = (fixture::tenant(), begin.target.id());
-        let context = storage.conversations.find_context(&tenant, id).await;
+        let state = storage.conversations.find_state(&tenant, id).await;
         Self {
             head: log::head(storage, &tenant).await,
             conversation: lookup::conversation(storage, id).await,
-            context: context.success().value.map(|context| (*context).clone()),
+            state: state.success().value.map(|state| (*state).clone()),
         }
     }
 
@@ -30,7 +30,7 @@ impl Snapshot {
         let now = Self::take(storage, begin).await;
         assert_eq!(now.head, self.head, "an event was written");
         assert_eq!(now.conversation, self.conversation);
-        assert_eq!(now.context, self.context);
+        assert_eq!(now.state, self.state);
         let turn = lookup::turn(storage, begin.turn_id).await;
         assert_eq!(turn, None, "the turn was written");
         if let Some(conversation) = &self.conversation {

@@ -88,7 +88,7 @@ pub async fn a_turn_supersedes_messages_from_a_position(storage: &Store) {
         let expected = [false, false, true, true, true, true, false, false];
         assert_eq!(superseded.collect::<Vec<_>>(), expected);
         assert_eq!(messages[2].superseded_at, Some(begin.stamp.time));
-        let context = lookup::context(storage, conversation.id).await;
+        let context = lookup::state(storage, conversation.id).await;
         assert_eq!((context.last_message_seq, context.turn_count), (8, 4));
     }
 }

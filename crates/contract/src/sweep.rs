@@ -47,7 +47,7 @@ pub async fn a_sweep_fails_turns_that_are_lost_twice(storage: &Store) {
         let received = (event.time, &event.actor);
         assert_eq!(received, (sweep().now, &queue.running.stamp.actor));
         assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;
-        let head = lookup::context(storage, queue.conversation.id).await;
+        let head = lookup::state(storage, queue.conversation.id).await;
         assert_eq!((head.running_turn, head.last_message_seq), (None, 1));
         let turn = lookup::turn(storage, queue.running.turn_id).await;
         let calls = turn.expect("the turn is kept").tool_calls;
@@ -151,7 +151,7 @@ pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Store) {
     }
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;
-    let running = lookup::context(storage, queue.conversation.id)
+    let running = lookup::state(storage, queue.conversation.id)
         .await
         .running_turn;
     assert_eq!(running, Some(queue.waiting[0].turn_id));

@@ -169,7 +169,7 @@ pub async fn only_queued_turns_can_be_failed(storage: &Store) {
         assert_eq!(result.await.success(), None, "{turn} of {tenant}");
     }
     assert_eq!(log::head(storage, &ours).await, head);
-    let running = lookup::context(storage, queue.conversation.id)
+    let running = lookup::state(storage, queue.conversation.id)
         .await
         .running_turn;
     assert_eq!(running, Some(queue.running.turn_id));

@@ -48,7 +48,7 @@ pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Store) {
         ..stored.clone()
     };
     assert_eq!((stored.id, &stored), (begin.turn_id, &expected));
-    let head = lookup::context(storage, queue.conversation.id).await;
+    let head = lookup::state(storage, queue.conversation.id).await;
     assert_eq!(head.running_turn, Some(begin.turn_id));
     assert_eq!((head.last_message_seq, head.turn_count), (2, 2));
     let ends = BeginTurn {
@@ -129,11 +129,11 @@ pub async fn a_sweep_fails_turns_that_waited_for_too_long(storage: &Store) {
     for begin in expected {
         assert_failed(storage, begin, ProblemCode::EngineTimeout).await;
     }
-    let running = lookup::context(storage, behind.conversation.id)
+    let running = lookup::state(storage, behind.conversation.id)
         .await
         .running_turn;
     assert_eq!(running, Some(behind.running.turn_id));
-    let running = lookup::context(storage, free.conversation.id)
+    let running = lookup::state(storage, free.conversation.id)
         .await
         .running_turn;
     assert_eq!(running, Some(starts));

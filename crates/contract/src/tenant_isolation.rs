@@ -56,7 +56,7 @@ impl Neighbours {
         assert_eq!(agent.as_ref(), Some(&self.agent));
         let conversation = lookup::conversation(storage, self.conversation.id).await;
         assert_eq!(conversation.as_ref(), Some(&self.conversation));
-        let running = lookup::context(storage, self.conversation.id)
+        let running = lookup::state(storage, self.conversation.id)
             .await
             .running_turn;
         assert_eq!(running, Some(self.running.turn_id));
@@ -108,7 +108,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Store) {
     let found = conversations.find(other, conversation.id).await.success();
     assert_eq!((found.value, found.position), (None, Seq(0)));
     let head = conversations
-        .find_context(other, conversation.id)
+        .find_state(other, conversation.id)
         .await
         .success();
     assert_eq!(head.value, None);

@@ -58,7 +58,7 @@ pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Store) {
     assert_eq!(promoted.turn.started_at, Some(fixture::at(11)));
     let turn = lookup::turn(storage, waits[0].turn_id).await;
     assert_eq!(turn, Some(promoted.turn));
-    let head = lookup::context(storage, conversation.id).await;
+    let head = lookup::state(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(waits[0].turn_id));
 }
@@ -176,7 +176,7 @@ pub async fn a_draining_node_promotes_no_turn(storage: &Store) {
     let turn = lookup::turn(storage, waits[0].turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Queued));
     assert_eq!(
-        lookup::context(storage, conversation.id).await.running_turn,
+        lookup::state(storage, conversation.id).await.running_turn,
         None
     );
 }
@@ -190,7 +190,7 @@ pub async fn no_turn_is_promoted_to_a_removed_node(storage: &Store) {
     let turn = lookup::turn(storage, waits[0].turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Queued));
     assert_eq!(
-        lookup::context(storage, conversation.id).await.running_turn,
+        lookup::state(storage, conversation.id).await.running_turn,
         None
     );
 }

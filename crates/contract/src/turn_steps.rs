@@ -370,7 +370,7 @@ pub async fn a_handed_over_turn_is_still_in_progress(storage: &Store) {
         Some(TurnStatus::InProgress)
     );
     let id: ConversationId = begin.target.id();
-    let context = lookup::context(storage, id).await;
+    let context = lookup::state(storage, id).await;
     assert_eq!(context.running_turn, Some(begin.turn_id));
     let target = fixture::existing(&fixture::conversation(1, fixture::agent_id(1)), 1);
     let waiting = fixture::begin_turn(100, &fixture::agent(1), target);

@@ -175,7 +175,7 @@ pub async fn a_turn_waits_without_a_node(storage: &Store) {
         ("May I? ", begin.reply_id)
     );
     assert_eq!(reply.turn_status, Some(TurnStatus::RequiresAction));
-    let context = lookup::context(storage, begin.target.id()).await;
+    let context = lookup::state(storage, begin.target.id()).await;
     assert_eq!(context.running_turn, Some(begin.turn_id));
     let running = storage.sweep.in_progress_under(begin.node).await;
     assert_eq!(running.success(), []);

@@ -83,7 +83,7 @@ impl AgentReach {
 }
 
 /// The scopes that no principal with fewer than all agents has: they concern the whole tenant.
-const OF_WHOLE_TENANTS: [Scope; 2] = [Scope::AgentsWrite, Scope::MetricsRead];
+const OF_WHOLE_TENANTS: [Scope; 3] = [Scope::AgentsWrite, Scope::MetricsRead, Scope::UsersAdmin];
 
 /// The scopes of a principal that cannot reach all agents, as they are stored and sent. A version that does
 /// not know the reach finds no scopes where it looks for them, and permits nothing.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, ToolEntry, UnknownMembers,
     fault::push_index,
+    placeholder::{self, names_user},
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
 
@@ -271,8 +272,16 @@ impl AgentConfig {
 }
 
 impl AgentConfig {
-    /// Returns a fault for each text with a placeholder that would be sent literally, except texts
-    /// that are the same as `before`. Pointers are relative to the configuration. Rules and
+    /// Returns whether a reply by rules can contain the name of the user.
+    pub fn names_user(&self) -> bool {
+        let answers = self.rules.iter().flatten().flat_map(Rule::answers);
+        answers
+            .chain(&self.fallback_reply)
+            .any(|text| names_user(text))
+    }
+
+    /// Returns a fault for each text with an unknown placeholder, except texts that are the same as
+    /// `before`. Pointers are relative to the configuration. Rules and
     /// `fallbackReply` have placeholders of their own, which their engine checks.
     pub fn check_placeholders(&self, before: Option<&Self>) -> Vec<InputFault> {
         let texts = |config: &Self| [config.instructions.clone(), config.greeting.clone()];
@@ -281,28 +290,14 @@ impl AgentConfig {
         let changed = named.zip(before).filter(|((_, new), old)| new != old);
         changed
             .filter_map(|((pointer, text), _)| {
-                let name = placeholder(text.as_deref()?)?;
+                let name = placeholder::unknown_name(text.as_deref()?)?;
                 let detail = format!(
-                    "'{{{{{name}}}}}' is not a placeholder of this text; with spaces, as in \
-                     '{{{{ {name} }}}}', it is sent as it is"
+                    "'{{{{{name}}}}}' is no placeholder; with a backslash before it, it is sent as it is"
                 );
                 Some(InputFault::new(pointer, FaultCode::UnknownValue, detail))
             })
             .collect()
     }
-}
-
-/// Returns the name in the first `{{name}}` of a text that no backslash precedes.
-fn placeholder(text: &str) -> Option<&str> {
-    let is_name = |name: &str| {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
-        !name.is_empty() && name.bytes().all(is_plain)
-    };
-    let mut closed = text.split("}}").take(text.matches("}}").count());
-    closed.find_map(|part| {
-        let (before, name) = part.rsplit_once("{{")?;
-        (!before.ends_with('\\') && is_name(name)).then_some(name)
-    })
 }
 
 /// Checks the string pairs of a `metadata` object. Pointers are relative to it.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, ConversationKey, InputFault, MessageId, Timestamp, TurnId, TurnStatus,
-    UnknownMembers,
+    AgentId, ConversationId, ConversationKey, InputFault, MessageId, Principal, Timestamp, TurnId,
+    TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
 };
 
@@ -27,7 +27,11 @@ pub struct Conversation {
     /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
-    /// 1, 2, 3 …: increases by one with every change of title or metadata.
+    /// What the model is told about the conversation. Absent without one, and for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub context: Option<String>,
+    /// 1, 2, 3 …: increases by one with every change of title, metadata or context.
     pub version: i64,
     /// The number of messages that are not superseded.
     pub message_count: i64,
@@ -62,6 +66,7 @@ impl Conversation {
             key: None,
             title: None,
             metadata: Metadata::new(),
+            context: None,
             version: 1,
             message_count: 0,
             excerpt: None,
@@ -79,6 +84,7 @@ impl Conversation {
         ConversationDraft {
             title: self.title.clone(),
             metadata: self.metadata.clone(),
+            context: self.context.clone(),
         }
     }
 
@@ -91,10 +97,30 @@ impl Conversation {
         Some(Self {
             title: draft.title,
             metadata: draft.metadata,
+            context: draft.context,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
             ..self.clone()
         })
+    }
+
+    /// Returns the conversation as a principal sees it that can reach it.
+    #[must_use]
+    pub fn shown_to(self, reader: &Principal) -> Self {
+        if reader.may_read_context() {
+            self
+        } else {
+            self.shown_to_users()
+        }
+    }
+
+    /// Returns the conversation without what users do not see.
+    #[must_use]
+    pub fn shown_to_users(self) -> Self {
+        Self {
+            context: None,
+            ..self
+        }
     }
 }
 
@@ -154,6 +180,13 @@ pub struct ConversationDraft {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
+    /// What the model is told about the conversation. Users neither see nor change it. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(max_length = 8000, pattern = r"^[^\x00]*$", nullable = false)
+    )]
+    pub context: Option<String>,
 }
 
 impl ConversationDraft {
@@ -169,7 +202,7 @@ impl ConversationDraft {
 
 /// The part of a conversation that a chat needs before it computes a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConversationContext {
+pub struct ConversationState {
     /// The conversation's id.
     pub id: ConversationId,
     /// The agent of the conversation.

@@ -83,6 +83,13 @@ pub enum EventData {
         /// The id and last version of the conversation.
         conversation: Tombstone<ConversationId>,
     },
+    /// The content of `user.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "UserEventData"))]
+    #[serde(rename_all = "camelCase")]
+    User {
+        /// The user.
+        user_id: String,
+    },
     /// The content of an event whose type only a newer version knows: `{}`.
     Unknown {},
 }
@@ -120,25 +127,33 @@ impl EventData {
         match self {
             Self::Agent { .. } => true,
             Self::Turn { turn, .. } => !turn.tool_calls.is_empty() || turn.continues.is_some(),
+            Self::Conversation { conversation, .. } => conversation.context.is_some(),
             _ => false,
         }
     }
 
-    /// Returns what the readers see who may not see all: of agents their profiles, and of turns what users
-    /// see of their tool calls and of the one that they continue. `None` if there is nothing that they do not see.
+    /// Returns what the readers see who may not see all: of agents their profiles, of turns and conversations
+    /// what users see of them. `None` if there is nothing that they do not see.
     pub fn reduced(&self) -> Option<Self> {
         match self {
             Self::Agent { agent } => {
                 let profile = agent.event_profile();
                 Some(Self::Profile { profile })
             }
-            // Most events have neither, and are not copied.
-            _ if self.may_be_reduced() => self.clone().shown_to_users(),
+            Self::Conversation {
+                conversation,
+                greeting,
+            } if self.may_be_reduced() => Some(Self::Conversation {
+                conversation: conversation.clone().shown_to_users(),
+                greeting: greeting.clone(),
+            }),
+            // Most turns have neither tool calls nor continue one, and are not copied.
+            Self::Turn { .. } if self.may_be_reduced() => self.clone().turn_shown_to_users(),
             _ => None,
         }
     }
 
-    fn shown_to_users(mut self) -> Option<Self> {
+    fn turn_shown_to_users(mut self) -> Option<Self> {
         let Self::Turn {
             turn,
             message,

@@ -19,6 +19,8 @@ open_enum! {
         ConversationDeleted = "conversation.deleted",
         /// Messages were replaced: a turn starts from an earlier point of the conversation.
         MessagesSuperseded = "messages.superseded",
+        /// What is stored about a user has changed.
+        UserUpdated = "user.updated",
         /// A turn waits behind the turn in progress.
         TurnQueued = "turn.queued",
         /// The engine is about to be called.

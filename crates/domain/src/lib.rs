@@ -41,6 +41,7 @@ pub mod merge_patch;
 pub mod message;
 pub mod open_enum;
 pub mod page;
+pub mod placeholder;
 pub mod principal;
 pub mod problem;
 pub mod problem_code;
@@ -68,6 +69,7 @@ pub mod turn_event;
 pub mod turn_step;
 pub mod unknown_members;
 pub mod usage;
+pub mod user;
 pub mod web_address;
 
 pub use action::{Action, ActionNeeded, Approver};
@@ -78,7 +80,7 @@ pub use chat::ChatReply;
 pub use client_tool::ClientTool;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
-    Conversation, ConversationContext, ConversationDraft, ForkOrigin, OpenTurn, SentMessage,
+    Conversation, ConversationDraft, ConversationState, ForkOrigin, OpenTurn, SentMessage,
 };
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
@@ -124,3 +126,4 @@ pub use turn_event::{TurnEvent, TurnFailed, TurnPlace, TurnRequiresAction};
 pub use turn_step::{ModelResponse, ModelStep, Resumption, TurnStep};
 pub use unknown_members::UnknownMembers;
 pub use usage::{RequestUsage, Usage};
+pub use user::{User, UserDraft};

@@ -1,8 +1,10 @@
 //! The approximate memory of values that caches hold.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use crate::{Agent, AgentConfig, ConversationContext, Rule, RuleCall, ToolEntry};
+use crate::{Agent, AgentConfig, ConversationState, Rule, RuleCall, ToolEntry, User};
 
 /// The approximate size of a value in memory, including everything it owns. Caches are bounded by
 /// it.
@@ -21,12 +23,36 @@ impl MemorySize for Agent {
     }
 }
 
-impl MemorySize for ConversationContext {
+impl MemorySize for ConversationState {
     fn memory_bytes(&self) -> usize {
         let newest = self.newest_message.as_ref();
         size_of::<Self>()
             + length(self.user_id.as_ref())
             + length(newest.and_then(|message| message.client_id.as_ref()))
+    }
+}
+
+impl MemorySize for User {
+    fn memory_bytes(&self) -> usize {
+        let pairs = self.metadata.iter();
+        size_of::<Self>()
+            + self.user_id.len()
+            + length(self.name.as_ref())
+            + self.context.len()
+            + texts(pairs.flat_map(|(key, value)| [key, value]))
+    }
+}
+
+impl MemorySize for str {
+    fn memory_bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+/// A value that may be known to be absent.
+impl<T: MemorySize + ?Sized> MemorySize for Option<Arc<T>> {
+    fn memory_bytes(&self) -> usize {
+        self.as_ref().map_or(0, |value| value.memory_bytes())
     }
 }
 

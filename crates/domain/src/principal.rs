@@ -175,6 +175,23 @@ impl Principal {
         self.scopes.contains(Scope::ConversationsRead) || self.confined_to().is_some()
     }
 
+    /// Returns `true` if this principal can read what models are told about conversations that it can
+    /// reach, which users cannot.
+    pub fn may_read_context(&self) -> bool {
+        let has_scope = self.scopes.contains(Scope::ConversationsRead) || self.user_id.is_some();
+        has_scope && self.audience() == Audience::Staff
+    }
+
+    /// Returns the scope that this principal lacks to change what models are told; `None` if it can. Users
+    /// can only with `conversations:all`.
+    pub fn lacks_to_write_context(&self) -> Option<Scope> {
+        if self.confined_to().is_some() {
+            return Some(Scope::ConversationsAll);
+        }
+        let has_scope = self.scopes.contains(Scope::ConversationsWrite);
+        (!has_scope).then_some(Scope::ConversationsWrite)
+    }
+
     /// Returns `true` if this principal can follow a turn of a conversation that it can reach. One
     /// that cannot read conversations can follow the turns that it has started.
     pub fn may_follow(&self, started_by: &PrincipalId) -> bool {
@@ -214,6 +231,7 @@ mod tests {
         assert!(!user.may_reach(None, agent));
         user.scopes = [Scope::ConversationsAll].into_iter().collect();
         assert!(user.may_reach(None, agent) && !user.is_confined());
+        assert!(user.may_read_context());
         user.agents = AgentReach::only([other]);
         assert!(user.may_reach(None, other) && !user.may_reach(None, agent));
         assert!(user.is_confined());
@@ -261,8 +279,9 @@ mod tests {
         caller.scopes = [Scope::ConversationsAll].into_iter().collect();
         assert!(!caller.may_read_conversations());
         caller.scopes = [Scope::ConversationsRead].into_iter().collect();
+        assert!(caller.may_read_conversations() && !caller.may_read_context());
         caller.user_id = None;
-        assert!(caller.may_read_conversations());
+        assert!(caller.may_read_conversations() && caller.may_read_context());
         assert!(caller.may_follow(&other));
     }
 

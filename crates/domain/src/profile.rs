@@ -89,11 +89,11 @@ impl Agent {
         }
     }
 
-    /// Returns the profile of the agent.
-    pub fn profile(&self) -> Profile {
+    /// Returns the profile of the agent, with its greeting for the reader.
+    pub fn profile(&self, greeting: Option<String>) -> Profile {
         Profile {
             profile: self.event_profile(),
-            greeting: self.config.greeting.clone(),
+            greeting,
         }
     }
 }

@@ -48,6 +48,8 @@ scopes! {
     EventsRead = "events:read",
     /// Read the service's metrics, and list its nodes.
     MetricsRead = "metrics:read",
+    /// Store what models are told about users, and read it.
+    UsersAdmin = "users:admin",
     /// Create, change, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",
     /// Issue tokens to users and withdraw them, and so act as any user.

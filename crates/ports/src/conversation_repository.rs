@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AgentReach, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
+    AgentId, AgentReach, AsOf, Conversation, ConversationId, ConversationKey, ConversationState,
     HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, Seq, TenantId,
 };
 
@@ -160,11 +160,22 @@ pub trait ConversationRepository: Send + Sync {
 
     /// Finds the part of a conversation that a chat needs before it computes a reply. MUST return a
     /// log position that is not later than the state that was read.
+    async fn find_state(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Result<AsOf<Option<Arc<ConversationState>>>, RepositoryError>;
+
+    /// Finds what models are told about a conversation.
     async fn find_context(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError>;
+    ) -> Result<AsOf<Option<Arc<str>>>, RepositoryError> {
+        let found = self.find(tenant, id).await?;
+        let context = |found: Listed<Conversation>| found.item.context.map(Arc::from);
+        Ok(found.map(|found| found.and_then(context)))
+    }
 
     /// Lists conversations, latest activity first, in the commit order of the transactions that
     /// were the activity, whatever their timestamps. A page MUST end at about `sizes::PAGE_BYTES`

@@ -21,6 +21,8 @@ pub struct EventVisibility {
     pub agents: bool,
     /// Events of agents contain them as a whole; otherwise only what pages show of them.
     pub whole_agents: bool,
+    /// Events of users are visible.
+    pub users: bool,
     /// Events of conversations and turns are visible. If `false`, only events of turns that
     /// `principal` started are.
     pub conversations: bool,
@@ -38,6 +40,9 @@ impl EventVisibility {
     /// Returns `true` if an event is visible. [`EventLog::page`] filters by the same rule.
     pub fn shows(&self, logged: &LoggedEvent) -> bool {
         let event = &logged.event;
+        if event.kind == EventType::UserUpdated {
+            return self.users;
+        }
         if event.conversation_id.is_none() {
             // An event with neither is of a newer version, and can be about anything in the tenant.
             let shows_all = self.conversations && self.user_id.is_none();
@@ -155,7 +160,7 @@ pub struct LogHead {
 }
 
 /// The part of an event that caches need to discard their entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedChange {
     /// The event's position.
     pub seq: Seq,
@@ -166,6 +171,8 @@ pub struct LoggedChange {
     pub agent_id: Option<AgentId>,
     /// The conversation that the event concerns.
     pub conversation_id: Option<ConversationId>,
+    /// The user that an event of a user concerns.
+    pub user_id: Option<String>,
     /// The turn that the event concerns.
     pub turn_id: Option<TurnId>,
 }

@@ -34,6 +34,7 @@ pub mod token_repository;
 pub mod tool_provider;
 pub mod tool_tokens;
 pub mod turn_repository;
+pub mod user_repository;
 pub mod write_store;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
@@ -79,6 +80,7 @@ pub use tool_tokens::{ToolTokenError, ToolTokens};
 pub use turn_repository::{
     FoundTurn, TurnFilter, TurnQuery, TurnRepository, WaitingFor, WaitingQuery,
 };
+pub use user_repository::UserRepository;
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,
     WriteError, WriteStore,

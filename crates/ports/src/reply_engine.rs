@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::{
     Agent, FinishReason, HistoryMessage, InputFault, ModelStep, RuleTest, TenantId, TurnId, Usage,
+    User, placeholder::PlaceholderValues,
 };
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -24,6 +25,10 @@ pub struct ModelRequest {
     pub turn_number: i64,
     /// The user of the conversation, if known.
     pub user_id: Option<String>,
+    /// What is stored about the user.
+    pub user: Option<Arc<User>>,
+    /// What models are told about the conversation.
+    pub context: Option<Arc<str>>,
     /// The conversation before this message, with earlier tool calls, oldest first. Empty in the first
     /// request of an immediate engine.
     pub history: Arc<Vec<HistoryMessage>>,
@@ -81,6 +86,8 @@ impl ModelRequest {
             turn_id,
             turn_number: 0,
             user_id: None,
+            user: None,
+            context: None,
             history: Arc::default(),
             message: message.into(),
             steps: Vec::new(),
@@ -89,6 +96,17 @@ impl ModelRequest {
             unavailable_tools: Vec::new(),
             may_call: true,
             tool_use: ToolUse::default(),
+        }
+    }
+}
+
+impl ModelRequest {
+    /// Returns the values of the placeholders in texts of the agent.
+    pub fn placeholder_values(&self) -> PlaceholderValues<'_> {
+        PlaceholderValues {
+            agent_name: &self.agent.name,
+            user_id: self.user_id.as_deref(),
+            user_name: self.user.as_ref().and_then(|user| user.name.as_deref()),
         }
     }
 }

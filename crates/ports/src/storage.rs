@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
     Maintenance, NodeRepository, SigningKeyRepository, SweepRepository, TenantRepository,
-    TicketRepository, TokenRepository, TurnRepository, WriteStore,
+    TicketRepository, TokenRepository, TurnRepository, UserRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -35,6 +35,8 @@ pub struct Storage {
     pub signing_keys: Arc<dyn SigningKeyRepository>,
     /// Tenants.
     pub tenants: Arc<dyn TenantRepository>,
+    /// Users.
+    pub users: Arc<dyn UserRepository>,
     /// Running processes.
     pub nodes: Arc<dyn NodeRepository>,
     /// Background maintenance.

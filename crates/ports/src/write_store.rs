@@ -25,7 +25,7 @@ pub use self::{
         ConversationRow, ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy,
         MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange, StepRow,
         SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
-        UsageRow,
+        UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

@@ -86,6 +86,8 @@ pub enum Part {
     Name(ConversationName),
     /// An agent that it creates or changes.
     Agent(AgentId),
+    /// A user that it stores.
+    User(String),
     /// A credential that it changes.
     Credential(CredentialId),
     /// An idempotency key that it uses.

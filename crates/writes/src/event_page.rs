@@ -68,7 +68,7 @@ impl EventDecision for ShownEvents {
 /// event of the deletion itself stays visible.
 fn is_subject_deleted(record: &EventRecord) -> bool {
     match record.row.kind {
-        EventType::AgentDeleted => false,
+        EventType::AgentDeleted | EventType::UserUpdated => false,
         EventType::AgentCreated | EventType::AgentUpdated | EventType::ConversationDeleted => {
             !record.agent_exists
         }

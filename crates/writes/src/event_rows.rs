@@ -52,6 +52,14 @@ pub(crate) fn agent_deleted(position: LogPosition<'_>, id: AgentId, version: i64
     }
 }
 
+/// `user.updated`.
+pub(crate) fn user_updated(position: LogPosition<'_>, user_id: &str) -> EventRow {
+    EventRow {
+        user_id: Some(user_id.to_owned()),
+        ..base_row(position, EventType::UserUpdated)
+    }
+}
+
 /// `conversation.created`.
 pub(crate) fn conversation_created(
     position: LogPosition<'_>,

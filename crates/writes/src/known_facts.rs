@@ -105,6 +105,7 @@ impl KnownFacts {
             credentials,
             new_credentials: _,
             whole_credentials,
+            users,
             idempotency,
             nodes,
             logged,
@@ -112,8 +113,10 @@ impl KnownFacts {
             journals,
             running_turns,
         } = query;
-        let is_never_known =
-            !open_turns.is_empty() || !journals.is_empty() || !whole_credentials.is_empty();
+        let is_never_known = !open_turns.is_empty()
+            || !journals.is_empty()
+            || !whole_credentials.is_empty()
+            || !users.is_empty();
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
@@ -158,6 +161,7 @@ impl KnownFacts {
             && query.turns.is_empty()
             && query.open_turns.is_empty()
             && query.whole_credentials.is_empty()
+            && query.users.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()
     }

@@ -30,8 +30,9 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent,
     CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, FailQueuedTurn,
-    HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SuspendOutcome, SuspendTurn,
-    Sweep, SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential,
+    HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SaveUser, SavedUser,
+    SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
+    UpdateConversation, UpdateCredential, UserChange,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -34,6 +34,7 @@ const TYPES: readonly LogEvent["type"][] = [
   "turn.failed",
   "turn.cancelled",
   "messages.superseded",
+  "user.updated",
 ];
 
 /** The number of events that are shown first, and that a button adds. */

@@ -53,6 +53,11 @@ export const calls: {
   },
   limits: { get: async () => (await service.limits.get()).rates.chat.perMinute },
   nodes: { list: async () => (await service.nodes.list()).data.map(({ version }) => version).join() },
+  users: {
+    list: async () => (await service.users.list({ userId: text })).data.length,
+    put: async () => (await service.users.put(id, { name: text })).userId,
+    patch: async () => (await service.users.patch(id, { context: null })).userId,
+  },
   oauthClients: {
     list: async () => (await service.oauthClients.list()).data.length,
     create: async () => (await service.oauthClients.create({ name: text, scopes: ["chat:write"] })).id,

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService, Toolbox,
-    TurnService,
-    cache::{CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches, FollowedTurns},
+    TurnService, UserService,
+    cache::{
+        CachedAgents, CachedConversations, CachedPorts, CachedUsers, CachedWrites, Caches,
+        FollowedTurns,
+    },
 };
 use kit::state::{HttpState, Services};
 use ports::{Clock, IdSource};
@@ -58,6 +61,7 @@ pub(super) fn build(
             },
         ),
         conversations: ConversationService::new(cached.clone()),
+        users: UserService::new(cached.clone()),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
@@ -90,7 +94,13 @@ pub(super) fn cached_ports(
         caches.clone(),
         Arc::clone(clock),
     );
+    let users = CachedUsers::new(
+        Arc::clone(&storage.users),
+        caches.clone(),
+        Arc::clone(clock),
+    );
     CachedPorts {
+        users: Arc::new(users),
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(FollowedTurns::new(

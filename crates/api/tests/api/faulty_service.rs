@@ -78,6 +78,7 @@ async fn idempotency_key_in_use() {
         supersedes: None,
         supersedes_itself: false,
         title: None,
+        context: None,
         client_message_id: None,
         user_id: None,
         metadata: Metadata::new(),

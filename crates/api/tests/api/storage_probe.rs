@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
+    Agent, AgentId, AsOf, Conversation, ConversationId, ConversationState, Credential,
     CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
     Message, NodeId, Page, RegionName, SecretDigest, Seq, SigningKey, TenantId, Timestamp, Turn,
     TurnId, TurnStatus,
@@ -257,7 +257,7 @@ probed! { Agents of AgentRepository as "agents" {
 probed! { Conversations of ConversationRepository as "conversations" {
     fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Listed<Conversation>>>;
     fn find_by_name(tenant: &TenantId, name: &ConversationName) -> Option<ConversationId>;
-    fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
+    fn find_state(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationState>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn find_message(tenant: &TenantId, id: ConversationId, message: &MessageReference) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;

@@ -73,7 +73,7 @@ async fn a_chat_by_rules_is_one_write() {
     authenticate_once(&api, &probe).await;
     api.chat(command.clone()).await;
     let cold = [
-        "conversations.find_context",
+        "conversations.find_state",
         "agents.find",
         "turns.record_completed_turn",
     ];
@@ -114,7 +114,7 @@ async fn a_slow_chat_is_two_writes() {
     authenticate_once(&api, &probe).await;
     answered(&api, &mut script, command.clone()).await;
     let cold = [
-        "conversations.find_context",
+        "conversations.find_state",
         "agents.find",
         "turns.begin_turn",
         "conversations.history",
@@ -308,7 +308,7 @@ async fn a_socket_makes_only_the_necessary_store_calls() {
     let calls = probe.calls();
     let (heads, others): (Vec<_>, Vec<_>) = calls
         .into_iter()
-        .partition(|it| *it == "conversations.find_context");
+        .partition(|it| *it == "conversations.find_state");
     assert_eq!((heads.len(), others), (20, vec!["agents.find"]), "cold");
     drop(socket);
     api.stop().await;

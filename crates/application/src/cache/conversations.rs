@@ -1,10 +1,10 @@
-//! A cache of conversation contexts and names, and the writes that change it.
+//! A cache of conversation states and names, and the writes that change it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    AsOf, Conversation, ConversationId, ConversationState, HistoryMessage, Listed, Message, Page,
     Seq, TenantId,
 };
 use ports::{
@@ -15,7 +15,7 @@ use writes::{CreateConversation, DeleteConversation, DeleteOutcome, UpdateConver
 
 use super::{CachedCommand, Caches};
 
-/// A [`ConversationRepository`] that caches the results of `find_context` and `find_by_name`.
+/// A [`ConversationRepository`] that caches the results of `find_state` and `find_by_name`.
 pub struct CachedConversations {
     inner: Arc<dyn ConversationRepository>,
     caches: Caches,
@@ -55,7 +55,7 @@ impl ConversationRepository for CachedConversations {
     ) -> Result<Option<ConversationId>, RepositoryError> {
         let key = (tenant.clone(), name.clone());
         if let Some(id) = self.caches.names.get(&key) {
-            if self.find_context(tenant, id).await?.value.is_some() {
+            if self.find_state(tenant, id).await?.value.is_some() {
                 return Ok(Some(id));
             }
             self.caches.names.remove(&key);
@@ -67,32 +67,55 @@ impl ConversationRepository for CachedConversations {
         Ok(found)
     }
 
-    async fn find_context(
+    async fn find_state(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Arc<ConversationState>>>, RepositoryError> {
         let key = (tenant.clone(), id);
         // The position is read before the entry. In the other order, a client that follows the log
         // from the returned position could miss a change between the two reads.
         let log_position = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.running_for())
-            && let Some((context, entry_position)) = self.caches.contexts.get(&key)
+            && let Some((state, entry_position)) = self.caches.states.get(&key)
         {
             let position = log_position.max(entry_position);
             return Ok(AsOf {
-                value: Some(context),
+                value: Some(state),
                 position,
             });
         }
-        let load = self.caches.contexts.begin_load(&key);
-        let found = self.inner.find_context(tenant, id).await?;
-        if let Some(context) = &found.value
+        let load = self.caches.states.begin_load(&key);
+        let found = self.inner.find_state(tenant, id).await?;
+        if let Some(state) = &found.value
             && self.caches.applied.follow(tenant, found.position)
         {
             self.caches
+                .states
+                .fill(load, key, Arc::clone(state), found.position);
+        }
+        Ok(found)
+    }
+
+    async fn find_context(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Result<AsOf<Option<Arc<str>>>, RepositoryError> {
+        let key = (tenant.clone(), id);
+        if self.caches.applied.is_trusted(self.clock.running_for())
+            && let Some((context, position)) = self.caches.contexts.get(&key)
+        {
+            let value = (*context).clone();
+            return Ok(AsOf { value, position });
+        }
+        let load = self.caches.contexts.begin_load(&key);
+        let found = self.inner.find_context(tenant, id).await?;
+        if self.caches.applied.follow(tenant, found.position) {
+            let context = Arc::new(found.value.clone());
+            self.caches
                 .contexts
-                .fill(load, key, Arc::clone(context), found.position);
+                .fill(load, key, context, found.position);
         }
         Ok(found)
     }
@@ -134,11 +157,16 @@ impl ConversationRepository for CachedConversations {
 }
 
 impl CachedCommand for CreateConversation {
-    type Before = (TenantId, ConversationContext, Option<ConversationId>);
+    type Before = (
+        TenantId,
+        ConversationState,
+        Option<Arc<str>>,
+        Option<ConversationId>,
+    );
 
     fn before(&self, _caches: &Caches) -> Self::Before {
         let conversation = &self.conversation;
-        let context = ConversationContext {
+        let state = ConversationState {
             id: conversation.id,
             agent_id: conversation.agent_id,
             user_id: conversation.user_id.clone(),
@@ -151,25 +179,30 @@ impl CachedCommand for CreateConversation {
             FirstMessages::Forked(copied) => Some(copied.from),
             FirstMessages::None | FirstMessages::Greeting(_) => None,
         };
-        (self.tenant.clone(), context, copied)
+        let context = conversation.context.as_deref().map(Arc::from);
+        (self.tenant.clone(), state, context, copied)
     }
 
     fn apply(
-        (tenant, context, copied): Self::Before,
+        (tenant, state, context, copied): Self::Before,
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
         match outcome {
             Ok(Idempotent::Applied(Some(committed))) => {
                 caches.applied.record_write(&tenant, *committed);
-                let key = (tenant, context.id);
+                let key = (tenant, state.id);
                 let context = Arc::new(context);
-                caches.contexts.replace(key, context, committed.last);
+                caches
+                    .contexts
+                    .replace(key.clone(), context, committed.last);
+                let state = Arc::new(state);
+                caches.states.replace(key, state, committed.last);
             }
             Err(RepositoryError::Stale { .. }) => {
                 if let Some(copied) = copied {
                     // Its turn count may be outdated.
-                    caches.contexts.remove(&(tenant, copied));
+                    caches.states.remove(&(tenant, copied));
                 }
             }
             Ok(_) | Err(_) => {}
@@ -184,14 +217,17 @@ impl CachedCommand for UpdateConversation {
         self.tenant.clone()
     }
 
-    /// The title and the metadata are not part of a context.
+    /// What clients can change is not part of a state.
     fn apply(
         tenant: Self::Before,
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
-        if let Ok(Some((committed, _))) = outcome {
+        if let Ok(Some((committed, stored))) = outcome {
             caches.applied.record_write(&tenant, *committed);
+            let context = Arc::new(stored.context.as_deref().map(Arc::from));
+            let key = (tenant, stored.id);
+            caches.contexts.replace(key, context, committed.last);
         }
     }
 }
@@ -204,7 +240,7 @@ impl CachedCommand for DeleteConversation {
     }
 
     fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
-        caches.contexts.remove(&key);
+        caches.states.remove(&key);
         if let Ok(DeleteOutcome::Deleted(committed)) = outcome {
             caches.live.cancel_of_conversation(&key.0, key.1);
             caches.applied.record_write(&key.0, *committed);

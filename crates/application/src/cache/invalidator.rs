@@ -210,12 +210,19 @@ impl CacheInvalidator {
     }
 
     fn drop_changed(&self, tenant: &TenantId, change: &LoggedChange) {
-        if let Some(id) = change.conversation_id
-            && change.kind != Some(EventType::ConversationUpdated)
-        {
-            self.caches
-                .contexts
-                .remove_older(&(tenant.clone(), id), change.seq);
+        if let Some(id) = change.conversation_id {
+            let key = (tenant.clone(), id);
+            let is_update = change.kind == Some(EventType::ConversationUpdated);
+            if !is_update {
+                self.caches.states.remove_older(&key, change.seq);
+            }
+            if is_update || change.kind.is_none() {
+                self.caches.contexts.mark_changed(key, change.seq);
+            }
+        }
+        if let Some(id) = &change.user_id {
+            let key = (tenant.clone(), id.clone());
+            self.caches.users.mark_changed(key, change.seq);
         }
         if let Some(id) = change.agent_id
             && change.kind.is_none_or(EventType::is_of_agent)

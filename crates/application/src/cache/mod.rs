@@ -12,16 +12,20 @@ mod histories;
 mod invalidator;
 mod log_progress;
 mod turns;
+mod users;
 mod versioned;
 pub mod weight;
 mod writes;
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{AgentId, ConversationId, TenantId};
+use domain::{
+    Agent, AgentId, ConversationId, TenantId, User,
+    placeholder::{self, PlaceholderValues},
+};
 use ports::{
     AgentRepository, Clock, ConversationName, ConversationRepository, EventBus, IdSource,
-    IdempotencyRepository, TurnRepository,
+    IdempotencyRepository, RepositoryError, TurnRepository, UserRepository,
 };
 
 use crate::live_turns::LiveTurns;
@@ -31,6 +35,7 @@ pub use found_turns::FollowedTurns;
 pub(crate) use histories::HistoryCache;
 pub use invalidator::CacheInvalidator;
 pub use log_progress::LogProgress;
+pub use users::CachedUsers;
 pub use versioned::VersionedCache;
 pub use writes::{CachedCommand, CachedWrites};
 
@@ -41,17 +46,26 @@ pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
 const AGENT_BYTES: u64 = 64 * 1024 * 1024;
 /// The expected number of cached agents.
 const EXPECTED_AGENTS: usize = 10_000;
-/// The maximum size of all cached conversation contexts, in bytes.
-const CONTEXT_BYTES: u64 = 32 * 1024 * 1024;
-/// The expected number of cached contexts.
-const EXPECTED_CONTEXTS: usize = 100_000;
+/// The maximum size of all cached conversation states, in bytes.
+const STATE_BYTES: u64 = 32 * 1024 * 1024;
+/// The expected number of cached states.
+const EXPECTED_STATES: usize = 100_000;
+/// The maximum size of all that is cached of what models are told, in bytes.
+const CONTEXT_BYTES: u64 = 16 * 1024 * 1024;
+/// The expected number of cached contexts, and of users.
+const EXPECTED_CONTEXTS: usize = 20_000;
 /// The maximum number of cached names. An entry has at most about 600 bytes.
 const MAX_NAMES: usize = 20_000;
 
 /// A cache of agents by tenant and id.
-pub type AgentCache = VersionedCache<(TenantId, AgentId), domain::Agent>;
-/// A cache of conversation contexts by tenant and id.
-pub type ContextCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
+pub type AgentCache = VersionedCache<(TenantId, AgentId), Agent>;
+/// A cache of conversation states by tenant and id.
+pub type StateCache = VersionedCache<(TenantId, ConversationId), domain::ConversationState>;
+
+/// A cache of what models are told about conversations, by tenant and id.
+pub type ContextCache = VersionedCache<(TenantId, ConversationId), Option<Arc<str>>>;
+/// A cache of users by tenant and id.
+pub type UserCache = VersionedCache<(TenantId, String), Option<Arc<User>>>;
 
 /// A cache of conversations by tenant and name.
 pub type NameCache = quick_cache::sync::Cache<(TenantId, ConversationName), ConversationId>;
@@ -61,8 +75,12 @@ pub type NameCache = quick_cache::sync::Cache<(TenantId, ConversationName), Conv
 pub struct Caches {
     /// Agents.
     pub agents: Arc<AgentCache>,
-    /// Conversation contexts.
+    /// Conversation states.
+    pub states: Arc<StateCache>,
+    /// What models are told about conversations.
     pub contexts: Arc<ContextCache>,
+    /// Users.
+    pub users: Arc<UserCache>,
     /// The conversations with the names of clients. An entry is used only if its conversation
     /// exists.
     pub names: Arc<NameCache>,
@@ -77,7 +95,9 @@ impl Caches {
     pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
             agents: Arc::new(VersionedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
+            states: Arc::new(VersionedCache::new(STATE_BYTES, EXPECTED_STATES)),
             contexts: Arc::new(VersionedCache::new(CONTEXT_BYTES, EXPECTED_CONTEXTS)),
+            users: Arc::new(VersionedCache::new(CONTEXT_BYTES, EXPECTED_CONTEXTS)),
             names: Arc::new(NameCache::new(MAX_NAMES)),
             applied: Arc::new(LogProgress::new(bus)),
             live: Arc::default(),
@@ -87,7 +107,9 @@ impl Caches {
     /// Updates the metrics of the weight of each cache.
     fn report_weight(&self) {
         weight::report("agents", self.agents.weight());
-        weight::report("conversation_heads", self.contexts.weight());
+        weight::report("conversation_heads", self.states.weight());
+        weight::report("conversation_contexts", self.contexts.weight());
+        weight::report("users", self.users.weight());
     }
 }
 
@@ -97,10 +119,12 @@ impl Caches {
 pub struct CachedPorts {
     /// Agents, from the cache if possible.
     pub agents: Arc<dyn AgentRepository>,
-    /// Conversations; their contexts are read from the cache if possible.
+    /// Conversations; their states are read from the cache if possible.
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
+    /// Users, from the cache if possible.
+    pub users: Arc<dyn UserRepository>,
     /// Writes, which keep the caches valid.
     pub writes: CachedWrites,
     /// Idempotency records.
@@ -109,4 +133,41 @@ pub struct CachedPorts {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<dyn IdSource>,
+}
+
+impl CachedPorts {
+    /// Reads what is stored about the user of a conversation, if it has one.
+    pub(crate) async fn find_user(
+        &self,
+        tenant: &TenantId,
+        user_id: Option<&str>,
+    ) -> Result<Option<Arc<User>>, RepositoryError> {
+        match user_id {
+            Some(user_id) => Ok(self.users.find(tenant, user_id).await?.value),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the greeting of an agent for a user, if it has one.
+    pub(crate) async fn greeting(
+        &self,
+        tenant: &TenantId,
+        agent: &Agent,
+        user_id: Option<&str>,
+    ) -> Result<Option<String>, RepositoryError> {
+        let Some(greeting) = agent.config.greeting.as_deref() else {
+            return Ok(None);
+        };
+        let user = if placeholder::names_user(greeting) {
+            self.find_user(tenant, user_id).await?
+        } else {
+            None
+        };
+        let values = PlaceholderValues {
+            agent_name: &agent.name,
+            user_id,
+            user_name: user.as_ref().and_then(|user| user.name.as_deref()),
+        };
+        Ok(Some(placeholder::fill(greeting, &values).into_owned()))
+    }
 }

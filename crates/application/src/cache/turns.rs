@@ -1,9 +1,9 @@
-//! The cached conversation contexts after writes of turns.
+//! The cached conversation states after writes of turns.
 
 use std::sync::Arc;
 
 use domain::{
-    AgentId, ConversationContext, ConversationId, MessageId, SentMessage, TenantId, TurnId,
+    AgentId, ConversationId, ConversationState, MessageId, SentMessage, TenantId, TurnId,
 };
 use ports::{ConversationName, RepositoryError};
 use writes::{
@@ -14,29 +14,31 @@ use writes::{
 
 use super::{CachedCommand, Caches};
 
-/// The parts of a new turn from which the context after it is computed.
+/// The parts of a new turn from which the state after it is computed.
 pub struct NewTurn {
     tenant: TenantId,
     conversation: ConversationId,
     agent: AgentId,
-    /// The context before the turn, if it is cached.
-    before: Option<ConversationContext>,
+    /// The state before the turn, if it is cached.
+    before: Option<ConversationState>,
     client_message_id: Option<String>,
     turn: TurnId,
     /// The name of a conversation that is created with the turn.
     name: Option<ConversationName>,
+    /// What models are told about a conversation that is created with the turn.
+    new_context: Option<Option<Arc<str>>>,
 }
 
 impl NewTurn {
-    /// Returns the context before the turn, with the message of the turn.
-    fn context_with(&self, message: MessageId) -> Option<ConversationContext> {
-        let context = self.before.clone()?;
-        Some(ConversationContext {
+    /// Returns the state before the turn, with the message of the turn.
+    fn state_with(&self, message: MessageId) -> Option<ConversationState> {
+        let state = self.before.clone()?;
+        Some(ConversationState {
             newest_message: Some(SentMessage {
                 id: message,
                 client_id: self.client_message_id.clone(),
             }),
-            ..context
+            ..state
         })
     }
 }
@@ -44,7 +46,7 @@ impl NewTurn {
 impl Caches {
     fn new_turn(&self, begin: &BeginTurn) -> NewTurn {
         let before = match &begin.target {
-            ConversationTarget::New(conversation) => Some(ConversationContext {
+            ConversationTarget::New(conversation) => Some(ConversationState {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
@@ -54,8 +56,8 @@ impl Caches {
                 newest_message: None,
             }),
             ConversationTarget::Existing { id, turn_count } => self
-                .context(&begin.tenant, *id)
-                .filter(|context| context.turn_count == *turn_count),
+                .state(&begin.tenant, *id)
+                .filter(|state| state.turn_count == *turn_count),
         };
         NewTurn {
             tenant: begin.tenant.clone(),
@@ -68,22 +70,28 @@ impl Caches {
                 ConversationTarget::New(conversation) => ConversationName::of(conversation),
                 ConversationTarget::Existing { .. } => None,
             },
+            new_context: match &begin.target {
+                ConversationTarget::New(conversation) => {
+                    Some(conversation.context.as_deref().map(Arc::from))
+                }
+                ConversationTarget::Existing { .. } => None,
+            },
         }
     }
 
-    fn context(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
-        let cached = self.contexts.get(&(tenant.clone(), id));
-        cached.map(|(context, _)| (*context).clone())
+    fn state(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationState> {
+        let cached = self.states.get(&(tenant.clone(), id));
+        cached.map(|(state, _)| (*state).clone())
     }
 
-    fn drop_context(&self, tenant: &TenantId, id: ConversationId) {
-        self.contexts.remove(&(tenant.clone(), id));
+    fn drop_state(&self, tenant: &TenantId, id: ConversationId) {
+        self.states.remove(&(tenant.clone(), id));
     }
 
     /// Drops the entries that may have caused the error, and no others: an unrelated error must not
     /// make the next caller of a busy agent read the store.
     fn drop_causes(&self, turn: NewTurn, error: Option<&RepositoryError>) {
-        self.drop_context(&turn.tenant, turn.conversation);
+        self.drop_state(&turn.tenant, turn.conversation);
         if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
             self.agents.remove(&(turn.tenant, turn.agent));
         }
@@ -97,21 +105,20 @@ impl Caches {
         }
     }
 
-    /// Caches the context after the turn, or drops it if it is unknown.
-    fn apply_context(
+    /// Caches the state after the turn, or drops it if it is unknown.
+    fn apply_state(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        context: Option<ConversationContext>,
+        state: Option<ConversationState>,
         committed: Committed,
     ) {
-        match context {
-            Some(context) => {
+        match state {
+            Some(state) => {
                 let key = (tenant.clone(), id);
-                self.contexts
-                    .replace(key, Arc::new(context), committed.last);
+                self.states.replace(key, Arc::new(state), committed.last);
             }
-            None => self.drop_context(tenant, id),
+            None => self.drop_state(tenant, id),
         }
         self.applied.record_write(tenant, committed);
     }
@@ -134,17 +141,17 @@ impl CachedCommand for CompletedTurn {
                 committed,
                 messages,
             }) => {
-                let context = turn.context_with(messages.message.id);
-                let context = context.map(|context| ConversationContext {
+                let state = turn.state_with(messages.message.id);
+                let state = state.map(|state| ConversationState {
                     last_message_seq: messages.reply_seq,
-                    turn_count: context.turn_count + 1,
-                    ..context
+                    turn_count: state.turn_count + 1,
+                    ..state
                 });
                 caches.insert_name(&turn);
-                caches.apply_context(&turn.tenant, turn.conversation, context, *committed);
+                caches.apply_state(&turn.tenant, turn.conversation, state, *committed);
             }
             Ok(RecordTurnOutcome::Replayed(_)) => {}
-            Ok(RecordTurnOutcome::Busy) => caches.drop_context(&turn.tenant, turn.conversation),
+            Ok(RecordTurnOutcome::Busy) => caches.drop_state(&turn.tenant, turn.conversation),
             Ok(RecordTurnOutcome::AgentNotFound | RecordTurnOutcome::ConversationNotFound) => {
                 caches.drop_causes(turn, None);
             }
@@ -170,22 +177,27 @@ impl CachedCommand for BeginTurn {
                 committed,
                 messages,
             }) => {
-                let context = turn.context_with(messages.message.id);
-                let context = context.map(|context| ConversationContext {
+                let state = turn.state_with(messages.message.id);
+                let state = state.map(|state| ConversationState {
                     last_message_seq: messages.reply_seq - 1,
                     turn_count: messages.turn_number + 1,
                     running_turn: Some(turn.turn),
-                    ..context
+                    ..state
                 });
                 caches.insert_name(&turn);
-                caches.apply_context(&turn.tenant, turn.conversation, context, *committed);
+                if let Some(context) = turn.new_context {
+                    let key = (turn.tenant.clone(), turn.conversation);
+                    let context = Arc::new(context);
+                    caches.contexts.replace(key, context, committed.last);
+                }
+                caches.apply_state(&turn.tenant, turn.conversation, state, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {
-                caches.apply_context(&turn.tenant, turn.conversation, None, *committed);
+                caches.apply_state(&turn.tenant, turn.conversation, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::ActionRequired | BeginOutcome::NodeDead) => {
-                caches.drop_context(&turn.tenant, turn.conversation);
+                caches.drop_state(&turn.tenant, turn.conversation);
             }
             Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {
                 caches.drop_causes(turn, None);
@@ -195,12 +207,12 @@ impl CachedCommand for BeginTurn {
     }
 }
 
-/// The part of a running turn from which the context after it is computed.
+/// The part of a running turn from which the state after it is computed.
 pub struct EndedTurn {
     tenant: TenantId,
     conversation: ConversationId,
-    /// The context before the end, if it is cached.
-    before: Option<ConversationContext>,
+    /// The state before the end, if it is cached.
+    before: Option<ConversationState>,
     replies: i64,
 }
 
@@ -208,11 +220,11 @@ impl CachedCommand for FinishTurn {
     type Before = EndedTurn;
 
     fn before(&self, caches: &Caches) -> Self::Before {
-        let before = caches.context(&self.tenant, self.conversation_id);
+        let before = caches.state(&self.tenant, self.conversation_id);
         EndedTurn {
             tenant: self.tenant.clone(),
             conversation: self.conversation_id,
-            before: before.filter(|context| context.running_turn == Some(self.turn_id)),
+            before: before.filter(|state| state.running_turn == Some(self.turn_id)),
             replies: i64::from(matches!(self.ending, TurnEnding::Completed(_))),
         }
     }
@@ -228,18 +240,18 @@ impl CachedCommand for FinishTurn {
                 committed,
                 promoted: None,
             }) => {
-                let context = turn.before.map(|context| ConversationContext {
-                    last_message_seq: context.last_message_seq + turn.replies,
+                let state = turn.before.map(|state| ConversationState {
+                    last_message_seq: state.last_message_seq + turn.replies,
                     running_turn: None,
-                    ..context
+                    ..state
                 });
-                caches.apply_context(tenant, id, context, *committed);
+                caches.apply_state(tenant, id, state, *committed);
             }
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: Some(_),
-            }) => caches.apply_context(tenant, id, None, *committed),
-            Ok(FinishOutcome::NotOwned) | Err(_) => caches.drop_context(tenant, id),
+            }) => caches.apply_state(tenant, id, None, *committed),
+            Ok(FinishOutcome::NotOwned) | Err(_) => caches.drop_state(tenant, id),
         }
     }
 }
@@ -256,7 +268,7 @@ impl CachedCommand for SuspendTurn {
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
-        caches.drop_context(&tenant, id);
+        caches.drop_state(&tenant, id);
         if let Ok(SuspendOutcome::Waits(committed) | SuspendOutcome::Dismissed { committed, .. }) =
             outcome
         {
@@ -277,7 +289,7 @@ impl CachedCommand for AnswerTurn {
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
-        caches.drop_context(&tenant, id);
+        caches.drop_state(&tenant, id);
         if let Ok(AnswerOutcome::Stored { committed, .. }) = outcome {
             caches.applied.announce(&tenant, *committed);
         }
@@ -296,7 +308,7 @@ impl CachedCommand for CancelTurn {
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
-        caches.drop_context(&tenant, id);
+        caches.drop_state(&tenant, id);
         if let Ok(CancelOutcome::Cancelled { committed, .. }) = outcome {
             caches.applied.announce(&tenant, *committed);
         }
@@ -310,7 +322,7 @@ impl CachedCommand for FailQueuedTurn {
         self.tenant.clone()
     }
 
-    /// A queued turn is not part of a context.
+    /// A queued turn is not part of a state.
     fn apply(
         tenant: Self::Before,
         caches: &Caches,
@@ -329,7 +341,7 @@ impl CachedCommand for Sweep {
         self.tenant.clone()
     }
 
-    /// Its conversations are not known here. Their contexts are dropped once the log is read; until
+    /// Its conversations are not known here. Their states are dropped once the log is read; until
     /// then, an outdated one only makes a decision `Stale`.
     fn apply(
         tenant: Self::Before,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Audience, ConversationContext, ConversationId, CredentialSource, IdempotencyEntry,
+    Audience, ConversationId, ConversationState, CredentialSource, IdempotencyEntry,
     IdempotencyKey, MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::ModelRequest;
@@ -88,7 +88,7 @@ impl ChatAttempt {
     }
 
     /// Returns the newest message of the user, if it is this one and to be superseded.
-    pub(super) fn sent_before(&self, conversation: &ConversationContext) -> Option<MessageId> {
+    pub(super) fn sent_before(&self, conversation: &ConversationState) -> Option<MessageId> {
         let sent = self.command.client_message_id.as_deref()?;
         let newest = conversation.newest_message.as_ref()?;
         let is_repeated = newest.client_id.as_deref() == Some(sent);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 pub use domain::admission::OnBusy;
 use domain::{
     AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
-    MessageId, Principal, Problem, ProblemCode,
+    MessageId, Principal, Problem, ProblemCode, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
@@ -51,6 +51,9 @@ pub struct ChatCommand {
     /// The title of a conversation that this message creates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What models are told about a conversation that this message creates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// The client's own id of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
@@ -93,6 +96,7 @@ impl ChatCommand {
             supersedes: None,
             supersedes_itself: false,
             title: None,
+            context: None,
             client_message_id: None,
             user_id,
             metadata: Metadata::default(),
@@ -161,6 +165,9 @@ pub enum ChatError {
         /// The fault, in words.
         detail: &'static str,
     },
+    /// The caller may not do this without a scope.
+    #[error("needs the scope {}", .0.as_str())]
+    NotPermitted(Scope),
     /// The message to supersede was superseded before.
     #[error("the message is superseded already")]
     MessageSuperseded,
@@ -196,6 +203,7 @@ impl IdempotentError for ChatError {
                 | Self::ConversationNotFound
                 | Self::Invalid(_)
                 | Self::ToolNotOffered { .. }
+                | Self::NotPermitted(_)
                 | Self::MessageSuperseded
                 | Self::Busy
                 | Self::ActionRequired

@@ -105,7 +105,15 @@ impl TurnRunner {
         };
         let chain = context.engines.chain(&caller.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
-        let request = chat.request(&subject, agent, tools, first_engine);
+        let user_id = chat.user_id.clone();
+        let user = context
+            .ports
+            .find_user(&caller.tenant, user_id.as_deref())
+            .await?;
+        let request = ModelRequest {
+            user,
+            ..chat.request(&subject, agent, tools, first_engine)
+        };
         let live = context.live.get_or_register(subject);
         let abandoned = CancellationToken::new();
         let turn = EphemeralTurn {

@@ -39,7 +39,7 @@ impl ChatContext {
         conversation: ConversationId,
     ) -> Result<(), ChatError> {
         let conversations = &self.ports.conversations;
-        let found = conversations.find_context(&caller.tenant, conversation);
+        let found = conversations.find_state(&caller.tenant, conversation);
         let found = found.await?.value;
         if found.is_some_and(|found| caller.may_reach(found.user_id.as_deref(), found.agent_id)) {
             return Ok(());

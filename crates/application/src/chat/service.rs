@@ -142,6 +142,11 @@ impl ChatPipeline {
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
+        if command.context.is_some()
+            && let Some(scope) = caller.lacks_to_write_context()
+        {
+            return Err(ChatError::NotPermitted(scope));
+        }
         // Before a key is looked up: a chat with an agent out of reach is no repetition of an accepted one.
         if command
             .agent_id

@@ -195,7 +195,11 @@ impl TurnStarter {
         }: InlineAttempt,
     ) -> Result<AttemptState, ChatError> {
         let engine_start = Instant::now();
-        let request = attempt.reply_request(&target);
+        let mut request = attempt.reply_request(&target);
+        if target.agent.config.names_user() {
+            let (tenant, user_id) = (&request.tenant, request.user_id.as_deref());
+            request.user = self.context.ports.find_user(tenant, user_id).await?;
+        }
         let sink = BufferedSink::new(TurnOrigin {
             conversation: target.conversation.id(),
             is_stored: true,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, ClientTool, Conversation, ConversationContext, ConversationId, FaultCode,
+    Agent, AgentId, ClientTool, Conversation, ConversationId, ConversationState, FaultCode,
     InputFault, Message, MessageId, Principal, Role,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
@@ -49,7 +49,7 @@ pub(super) async fn resolve_target(
         return new_target(ports, attempt).await;
     };
     let caller = &attempt.caller;
-    let found = ports.conversations.find_context(&caller.tenant, id).await?;
+    let found = ports.conversations.find_state(&caller.tenant, id).await?;
     let conversation = found
         .value
         .filter(|found| caller.may_reach(found.user_id.as_deref(), found.agent_id))
@@ -83,7 +83,7 @@ pub(super) async fn resolve_target(
 /// Checks that a conversation has the agent and the user that a command names.
 fn check_named(
     command: &ChatCommand,
-    conversation: &ConversationContext,
+    conversation: &ConversationState,
 ) -> Result<(), Vec<InputFault>> {
     let mut faults = Vec::new();
     if command
@@ -130,7 +130,7 @@ async fn find_conversation(
 async fn first_superseded(
     ports: &CachedPorts,
     attempt: &ChatAttempt,
-    conversation: &ConversationContext,
+    conversation: &ConversationState,
 ) -> Result<Option<MessageId>, ChatError> {
     if let Some(named) = attempt.command.supersedes {
         return Ok(Some(named));
@@ -249,6 +249,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         user_id: user_id.clone(),
         key: command.conversation_key.clone(),
         title: command.title.clone(),
+        context: command.context.clone(),
         ..Conversation::empty(attempt.new_conversation, agent.id, attempt.stamp.time)
     };
     Ok(ChatTarget {

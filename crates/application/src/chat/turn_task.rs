@@ -9,7 +9,7 @@ use std::{
 
 use domain::{
     Agent, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage, MessageId,
-    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered,
+    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered, User,
     turn_step::tool_calls,
 };
 use futures::FutureExt;
@@ -59,6 +59,13 @@ struct RunningTask<'a> {
     task: &'a mut TurnTask,
     context: &'a ChatContext,
     runner: &'a TurnRunner,
+}
+
+/// What the engine is given, besides the message.
+struct ReadForReply {
+    window: Vec<HistoryMessage>,
+    context: Option<Arc<str>>,
+    user: Option<Arc<User>>,
 }
 
 impl TurnTask {
@@ -123,7 +130,7 @@ impl RunningTask<'_> {
         let history_start = Instant::now();
         match self.history_for_reply().await {
             None => return self.after_stop().await,
-            Some(Ok(window)) => self.set_history(window),
+            Some(Ok(read)) => self.set_history(read),
             Some(Err(error)) => {
                 tracing::warn!(
                     error = ports::error::one_line(&error),
@@ -173,11 +180,11 @@ impl RunningTask<'_> {
 
     /// Returns the history; `None` if the turn is stopped. A turn that is resumed, and may have acted, waits for
     /// it however long the store is unavailable; the sender of any other turn learns at once that it is.
-    async fn history_for_reply(&self) -> Option<Result<Vec<HistoryMessage>, RepositoryError>> {
+    async fn history_for_reply(&self) -> Option<Result<ReadForReply, RepositoryError>> {
         let mut pauses = Pauses::default();
         let live = &self.task.ownership.live;
         loop {
-            match self.history().await {
+            match self.read_for_reply().await {
                 Err(error) if error.is_retryable() && !self.task.journal.is_empty() => {
                     tracing::warn!(
                         error = ports::error::one_line(&error),
@@ -189,6 +196,20 @@ impl RunningTask<'_> {
                 read => return Some(read),
             }
         }
+    }
+
+    async fn read_for_reply(&self) -> Result<ReadForReply, RepositoryError> {
+        let (ports, request) = (&self.context.ports, &self.task.request);
+        let context = ports
+            .conversations
+            .find_context(&request.tenant, self.conversation());
+        let user = ports.find_user(&request.tenant, request.user_id.as_deref());
+        let (window, context, user) = tokio::try_join!(self.history(), context, user)?;
+        Ok(ReadForReply {
+            window,
+            context: context.value,
+            user,
+        })
     }
 
     /// Returns the messages before the user's message, from the cache if possible.
@@ -227,12 +248,15 @@ impl RunningTask<'_> {
         self.finisher().suspend(reply, waiting).await
     }
 
-    /// Gives the engine what of the history fits its limits.
-    fn set_history(&mut self, mut window: Vec<HistoryMessage>) {
+    /// Gives the engine what was read, and of the history what fits its limits.
+    fn set_history(&mut self, read: ReadForReply) {
         let limits = self.limits();
         let TurnTask {
             request, messages, ..
         } = &mut *self.task;
+        let mut window = read.window;
+        request.context = read.context;
+        request.user = read.user;
         let before = messages.message.seq;
         if let Some(calls) = window.pop_if(|last| last.seq >= before) {
             let calls = calls.calls.map(|calls| calls.steps.clone());

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use writes::CreateConversation;
 
 use super::{
-    ConversationError, ConversationService, forking::Fork, own_user_id, update::CHANGE_ATTEMPTS,
+    ConversationError, ConversationService, forking::Fork, own_user_id, shown,
+    update::CHANGE_ATTEMPTS,
 };
 use crate::idempotency::{self, check_key, stored_result};
 
@@ -45,6 +46,16 @@ pub enum CreatedConversation {
     Replayed(Listed<Conversation>),
 }
 
+impl CreatedConversation {
+    fn shown_to(self, caller: &Principal) -> Self {
+        match self {
+            Self::New(found) => Self::New(shown(found, caller)),
+            Self::Existing(found) => Self::Existing(shown(found, caller)),
+            Self::Replayed(found) => Self::Replayed(shown(found, caller)),
+        }
+    }
+}
+
 /// The stored result of a creation.
 #[derive(Deserialize)]
 struct FirstResult {
@@ -64,6 +75,7 @@ pub(super) struct Origin {
     pub(super) excerpt: Option<String>,
     pub(super) last_message_at: Option<Timestamp>,
     pub(super) forked_from: Option<ForkOrigin>,
+    pub(super) context: Option<String>,
 }
 
 impl ConversationService {
@@ -77,6 +89,11 @@ impl ConversationService {
         if new.agent_id.is_some_and(|id| !caller.agents.contains(id)) {
             return Err(ConversationError::AgentNotFound);
         }
+        if new.draft.context.is_some()
+            && let Some(scope) = caller.lacks_to_write_context()
+        {
+            return Err(ConversationError::NotPermitted(scope));
+        }
         let stamp = Stamp {
             time: self.ports.clock.now(),
             actor: caller.id.clone(),
@@ -87,13 +104,13 @@ impl ConversationService {
         let outcome = outcome.await;
         Ok(
             match check_key(records, tenant, entry.as_ref(), outcome).await? {
-                Idempotent::Applied(created) => created,
+                Idempotent::Applied(created) => created.shown_to(caller),
                 Idempotent::Replayed(record) => {
                     let FirstResult { item, sort_seq } = stored_result(record)?;
                     if !caller.agents.contains(item.agent_id) {
                         return Err(ConversationError::NotFound);
                     }
-                    CreatedConversation::Replayed(Listed { item, sort_seq })
+                    CreatedConversation::Replayed(Listed { item, sort_seq }).shown_to(caller)
                 }
             },
         )
@@ -177,6 +194,7 @@ impl ConversationService {
             key: new.key.clone(),
             title: new.draft.title.clone(),
             metadata: new.draft.metadata.clone(),
+            context: new.draft.context.clone().or(origin.context),
             message_count: origin.message_count,
             excerpt: origin.excerpt,
             forked_from: origin.forked_from,
@@ -213,19 +231,27 @@ impl ConversationService {
         now: Timestamp,
     ) -> Result<Origin, ConversationError> {
         let agent_id = new.agent_id.ok_or(ConversationError::AgentNotFound)?;
+        let user_id = own_user_id(caller, new.user_id.as_deref())?;
         let found = self.ports.agents.find(&caller.tenant, agent_id).await?;
-        let greeting = found.value.and_then(|agent| {
-            let content = agent.config.greeting.clone()?;
-            Some(self.greeting(id, content, agent.version, now))
-        });
+        let greeting = match found.value {
+            Some(agent) => {
+                let content = self
+                    .ports
+                    .greeting(&caller.tenant, &agent, user_id.as_deref());
+                let greeting = |content| self.greeting(id, content, agent.version, now);
+                content.await?.map(greeting)
+            }
+            None => None,
+        };
         Ok(Origin {
             agent_id,
-            user_id: own_user_id(caller, new.user_id.as_deref())?,
+            user_id,
             message_count: i64::from(greeting.is_some()),
             excerpt: greeting.as_ref().map(|greeting| excerpt(&greeting.content)),
             last_message_at: greeting.as_ref().map(|_| now),
             first_messages: greeting.map_or(FirstMessages::None, FirstMessages::Greeting),
             forked_from: None,
+            context: None,
         })
     }
 

@@ -1,6 +1,6 @@
 //! The error of the use cases of conversations.
 
-use domain::InputFault;
+use domain::{InputFault, Scope};
 use ports::RepositoryError;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
@@ -20,6 +20,9 @@ pub enum ConversationError {
     /// The conversation would not be valid.
     #[error("the conversation is not valid")]
     Invalid(Vec<InputFault>),
+    /// The caller may not do this without a scope.
+    #[error("needs the scope {}", .0.as_str())]
+    NotPermitted(Scope),
     /// The caller may not use this user id.
     #[error(
         "must be absent or the caller's own id: only `conversations:all` lets a user reach the \

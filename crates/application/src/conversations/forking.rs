@@ -36,11 +36,11 @@ impl ConversationService {
         fork: Fork,
     ) -> Result<Origin, ConversationError> {
         let from = fork.conversation_id;
-        let context = self.find_accessible(caller, from).await?;
-        if new.agent_id.is_some_and(|named| named != context.agent_id) {
+        let state = self.find_accessible(caller, from).await?;
+        if new.agent_id.is_some_and(|named| named != state.agent_id) {
             return Err(fault("/agentId", "the conversation is with another agent"));
         }
-        if new.user_id.is_some() && new.user_id != context.user_id {
+        if new.user_id.is_some() && new.user_id != state.user_id {
             return Err(fault("/userId", "the conversation belongs to another user"));
         }
         let last = match fork.message_id {
@@ -60,12 +60,14 @@ impl ConversationService {
             )]));
         }
         let last = last.map(|(message, _)| message);
+        let context = self.ports.conversations.find_context(&caller.tenant, from);
+        let context = context.await?.value.map(|context| context.to_string());
         Ok(Origin {
-            agent_id: context.agent_id,
-            user_id: context.user_id.clone(),
+            agent_id: state.agent_id,
+            user_id: state.user_id.clone(),
             first_messages: FirstMessages::Forked(ForkedMessages {
                 from,
-                turn_count: context.turn_count,
+                turn_count: state.turn_count,
                 to_seq: last.as_ref().map_or(0, |message| message.seq),
             }),
             message_count: count,
@@ -76,6 +78,7 @@ impl ConversationService {
                 message_id: last.map(|message| message.id),
                 unknown: UnknownMembers::default(),
             }),
+            context,
         })
     }
 

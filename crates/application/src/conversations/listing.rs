@@ -76,7 +76,7 @@ impl ConversationService {
                 };
                 cursor::encode(&binding, &position)
             });
-            (page.into_items(), next)
+            (page.into_items().map(|item| item.shown_to(caller)), next)
         }))
     }
 
@@ -93,7 +93,10 @@ impl ConversationService {
         let id = id.unwrap_or(ConversationId::new(Uuid::nil()));
         let found = self.ports.conversations.find(&caller.tenant, id).await?;
         Ok(found.map(|found| {
-            let items: Vec<_> = found.into_iter().map(|found| found.item).collect();
+            let items: Vec<_> = found
+                .into_iter()
+                .map(|found| found.item.shown_to(caller))
+                .collect();
             (Page::from_one_more(items, 1), None)
         }))
     }

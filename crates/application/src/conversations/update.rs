@@ -8,7 +8,7 @@ use ports::RepositoryError;
 use serde_json::Value;
 use writes::UpdateConversation;
 
-use super::{ConversationError, ConversationService};
+use super::{ConversationError, ConversationService, shown};
 use crate::VersionCondition;
 
 /// The number of attempts at a change while other processes keep changing the same conversation.
@@ -23,17 +23,23 @@ impl ConversationService {
         patch: &Value,
         condition: &VersionCondition,
     ) -> Result<Listed<Conversation>, ConversationError> {
+        if patch.get("context").is_some()
+            && let Some(scope) = caller.lacks_to_write_context()
+        {
+            self.find_accessible(caller, id).await?;
+            return Err(ConversationError::NotPermitted(scope));
+        }
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
-            let current = self.get(caller, id).await?.value;
+            let current = self.find(caller, id).await?.value;
             if !condition.accepts(current.item.version) {
                 return Err(ConversationError::VersionMismatch);
             }
             let draft = patched(&current.item, patch)?;
             let now = self.ports.clock.now();
             let Some(changed) = current.item.changed_to(draft, now) else {
-                return Ok(current);
+                return Ok(shown(current, caller));
             };
             let stamp = Stamp {
                 time: now,
@@ -46,10 +52,11 @@ impl ConversationService {
             };
             match self.ports.writes.write(update).await {
                 Ok(Some((committed, stored))) => {
-                    return Ok(Listed {
+                    let stored = Listed {
                         item: stored,
                         sort_seq: committed.last,
-                    });
+                    };
+                    return Ok(shown(stored, caller));
                 }
                 Ok(None) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}

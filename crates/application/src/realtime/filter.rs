@@ -59,6 +59,7 @@ pub fn visibility(principal: &Principal) -> EventVisibility {
     EventVisibility {
         agents: reads_agents || principal.scopes.contains(Scope::ChatWrite),
         whole_agents: reads_agents,
+        users: principal.scopes.contains(Scope::UsersAdmin),
         conversations: principal.scopes.contains(Scope::ConversationsRead),
         principal: principal.id.clone(),
         user_id: principal.confined_to().map(ToOwned::to_owned),

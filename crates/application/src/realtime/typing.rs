@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use domain::{AgentId, ConversationContext, ConversationId, Principal, PrincipalId, TenantId};
+use domain::{AgentId, ConversationId, ConversationState, Principal, PrincipalId, TenantId};
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use ports::{Clock, EventBus, EventVisibility, Signal};
@@ -63,7 +63,7 @@ impl Typing {
         &self,
         caller: &Principal,
         connection_id: &str,
-        conversation: &ConversationContext,
+        conversation: &ConversationState,
         typing: bool,
     ) {
         let typist = (caller.tenant.clone(), conversation.id, caller.id.clone());

@@ -135,6 +135,7 @@ fn everything() -> EventFilter {
         visibility: EventVisibility {
             agents: true,
             whole_agents: true,
+            users: true,
             conversations: true,
             principal: fixture::principal(),
             user_id: None,
@@ -161,6 +162,7 @@ fn views() -> Vec<EventVisibility> {
                 views.push(EventVisibility {
                     agents,
                     whole_agents: agents,
+                    users: agents,
                     conversations,
                     principal: principal.clone(),
                     user_id: user.map(ToOwned::to_owned),

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use application::{
     ChatCommand, ChatError, ChatService, Engines, Toolbox, TurnService,
     cache::{
-        CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches,
-        FollowedTurns,
+        CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedUsers,
+        CachedWrites, Caches, FollowedTurns,
     },
     chat::{AcceptedTurn, ChatCaller, ChatContext, OnBusy, TurnRunner},
     live_turns::LiveTurns,
@@ -122,6 +122,7 @@ impl Process {
             supersedes: None,
             supersedes_itself: false,
             title: None,
+            context: None,
             client_message_id: None,
             user_id: None,
             metadata: Metadata::new(),
@@ -177,7 +178,13 @@ fn cached_ports(fixture: &Fixture, caches: &Caches, writes: &Arc<dyn WriteStore>
     let applied = Arc::clone(&caches.applied);
     let (writes, tasks) = (Arc::clone(writes), TaskTracker::new());
     let writes = Writes::start(writes, WriteTimeouts::default(), &tasks);
+    let users = CachedUsers::new(
+        Arc::clone(&storage.users),
+        caches.clone(),
+        Arc::clone(&clock),
+    );
     CachedPorts {
+        users: Arc::new(users),
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(FollowedTurns::new(Arc::clone(&storage.turns), applied)),

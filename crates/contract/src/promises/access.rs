@@ -65,6 +65,16 @@ macro_rules! access_promises {
                 an_unknown_credential_cannot_be_revoked,
                 concurrent_changes_of_credentials_do_not_block_each_other,
             }
+            users {
+                a_user_is_stored_unchanged,
+                a_patch_changes_only_what_it_names,
+                a_change_of_a_user_writes_user_updated,
+                events_of_users_are_hidden_from_others,
+                users_are_listed_by_their_creation,
+                a_page_of_users_is_limited_in_bytes,
+                users_of_tenants_are_apart,
+                users_of_a_group_keep_their_own_values,
+            }
             credential_update {
                 an_update_replaces_the_content_of_a_credential,
                 an_update_keeps_the_proof_the_scopes_and_the_times,

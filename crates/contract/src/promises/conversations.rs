@@ -27,7 +27,7 @@ macro_rules! conversation_promises {
                 completed_turns_that_use_a_name_first_share_the_conversation,
             }
             conversation_update {
-                an_update_replaces_only_title_and_metadata,
+                an_update_replaces_only_what_clients_can_change,
                 a_late_update_moves_no_time_backwards,
                 an_update_writes_conversation_updated,
                 an_update_of_another_conversation_version_is_stale,

@@ -8,7 +8,7 @@ use std::{
 use access::{Authenticator, CredentialService, Tickets, UserTokens};
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
-    TurnService,
+    TurnService, UserService,
     live_turns::LiveTurns,
     node::Node,
     principal_limits::PrincipalLimits,
@@ -115,6 +115,8 @@ pub struct Services {
     pub typing: Arc<Typing>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
+    /// Users.
+    pub users: UserService,
     /// Tokens for users.
     pub user_tokens: UserTokens,
     /// The node of this process, and the other live ones.

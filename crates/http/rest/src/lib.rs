@@ -15,13 +15,14 @@ pub mod profiles;
 mod state;
 pub mod turns;
 pub mod user_tokens;
+pub mod users;
 
 use domain::{
     CredentialKind::{Client, Key},
     RatePolicy,
     Scope::{
         AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
-        KeysAdmin, MetricsRead, ToolsApprove, UserTokensIssue,
+        KeysAdmin, MetricsRead, ToolsApprove, UserTokensIssue, UsersAdmin,
     },
 };
 use kit::operations::{
@@ -57,6 +58,10 @@ kit::operations! {
     get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams = Always;
     get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
+
+    get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
+    put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;
+    patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;
 
     get "/api/turns" turns::list_waiting_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use application::agents::AgentListing;
-use domain::{AgentId, Profile};
+use domain::{AgentId, AsOf, Page, Profile};
 use kit::{
     auth::{Authorized, ChatWrite},
     problem::ApiError,
@@ -30,10 +30,15 @@ pub async fn list_profiles(
     query.finish()?;
     let (agents, caller) = (&authorized.agents, authorized.caller());
     let page = agents.list(caller, &AgentListing::All, cursor.as_deref(), limit);
-    let profiles = page
-        .await?
-        .map(|(page, next)| (page.map(|agent| agent.profile()), next));
-    Ok(reads::page(&request, profiles))
+    let AsOf { value, position } = page.await?;
+    let (page, next) = value;
+    let mut items = Vec::with_capacity(page.items.len());
+    for agent in page.items {
+        items.push(agents.profile(caller, &agent).await?);
+    }
+    let has_more = page.has_more;
+    let value = (Page { items, has_more }, next);
+    Ok(reads::page(&request, AsOf { value, position }))
 }
 
 /// Read the profile of an agent: its public part, which needs no permission to read the agent itself.
@@ -46,8 +51,10 @@ pub async fn get_profile(
     authorized: Authorized<ChatWrite>,
     id: PathId<AgentId>,
 ) -> Result<HttpResponse, ApiError> {
-    let found = authorized.agents.get(authorized.caller(), id.0).await?;
+    let (agents, caller) = (&authorized.agents, authorized.caller());
+    let found = agents.get(caller, id.0).await?;
+    let profile = agents.profile(caller, &found.value).await?;
     Ok(HttpResponse::Ok()
         .insert_header(reads::position(found.position))
-        .json(found.value.profile()))
+        .json(profile))
 }

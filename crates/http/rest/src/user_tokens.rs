@@ -5,17 +5,17 @@ use access::{
     user_tokens::{DEFAULT_LIFETIME_SECONDS, MAX_ALLOWED_ORIGINS, MAX_LIFETIME_SECONDS},
 };
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{AgentId, AgentReach, FaultCode, Scope, Scopes};
+use domain::{AgentId, AgentReach, Scope, Scopes};
 use kit::{
     auth::{Authorized, UserTokensIssue},
     problem::ApiError,
-    request::{Json, JsonBody, QueryParameters},
+    request::{Json, JsonBody},
     state::HttpState,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::credentials::Origin;
+use crate::{credentials::Origin, users::user_id};
 
 const _: () = assert!(
     MAX_LIFETIME_SECONDS == 86_400 && MAX_ALLOWED_ORIGINS == 8,
@@ -140,13 +140,7 @@ pub async fn withdraw_user_tokens(
     state: Data<HttpState>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query = QueryParameters::read(&request, &["userId"]);
-    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
-    if query.text("userId").is_none() {
-        query.add_fault("userId", FaultCode::Required, "required");
-    }
-    query.finish()?;
-    let user_id = user_id.unwrap_or_default();
+    let user_id = user_id(&request, &state)?;
     let withdrawn = authorized
         .user_tokens
         .withdraw(authorized.caller(), &user_id);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
     IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
-    TurnId, TurnStep, idempotency::RETENTION,
+    TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
 use super::{OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
@@ -69,6 +69,8 @@ pub struct Facts {
     pub credentials: HashMap<CredentialId, CredentialFacts>,
     /// Those of the credentials that were read as a whole.
     pub whole_credentials: HashMap<CredentialId, Credential>,
+    /// Users.
+    pub users: HashMap<InTenant<String>, User>,
     /// Turns with their replies.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.

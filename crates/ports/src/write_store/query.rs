@@ -37,6 +37,8 @@ pub struct FactsQuery {
     pub new_credentials: Vec<CredentialId>,
     /// Those of the credentials that are read as a whole, because their content changes.
     pub whole_credentials: HashSet<CredentialId>,
+    /// Users, by their ids.
+    pub users: HashSet<InTenant<String>>,
     /// Idempotency keys.
     pub idempotency: Vec<RecordKey>,
     /// The nodes that are to run a turn.

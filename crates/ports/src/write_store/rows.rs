@@ -6,6 +6,7 @@ mod credential;
 mod message;
 mod turn;
 mod usage;
+mod user;
 
 use domain::{
     AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq, TenantId,
@@ -22,6 +23,7 @@ pub use self::{
     message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
     usage::UsageRow,
+    user::UserRow,
 };
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
@@ -70,6 +72,8 @@ pub struct Rows {
     pub changed_steps: Vec<StepRow>,
     /// Requests to models.
     pub usage: Vec<UsageRow>,
+    /// New users, and stored ones with new content, each at most once.
+    pub users: Vec<UserRow>,
     /// New messages.
     pub messages: Vec<MessageRow>,
     /// Messages of turns that waited, with their new content.
@@ -105,7 +109,7 @@ pub struct EventRow {
     pub agent_id: Option<AgentId>,
     /// The conversation that it refers to.
     pub conversation_id: Option<ConversationId>,
-    /// The user that the conversation belongs to.
+    /// The user that it refers to, or that the conversation belongs to.
     pub user_id: Option<String>,
     /// The turn that it refers to.
     pub turn_id: Option<TurnId>,

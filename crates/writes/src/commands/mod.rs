@@ -22,6 +22,7 @@ mod promotion;
 mod record_steps;
 mod resumption;
 mod revoke_credential;
+mod save_user;
 mod suspend_turn;
 mod sweep;
 mod turn_admission;
@@ -43,6 +44,7 @@ pub use self::{
     hand_over_turn::HandOverTurn,
     record_steps::RecordSteps,
     revoke_credential::RevokeCredential,
+    save_user::{SaveUser, SavedUser, UserChange},
     suspend_turn::{SuspendOutcome, SuspendTurn},
     sweep::{Sweep, SweepOutcome, UndecidedCall},
     update_agent::UpdateAgent,

@@ -72,6 +72,9 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
             conversation_data(row, content)
         }
         EventType::MessagesSuperseded => superseded_data(row)?,
+        EventType::UserUpdated => EventData::User {
+            user_id: row.user_id.clone().unwrap_or_default(),
+        },
         kind if kind.is_of_turn() => row
             .turn_id
             .and_then(|id| content.turns.get(&id))

@@ -60,6 +60,7 @@ impl KnownFacts {
             steps: _,
             changed_steps: _,
             usage: _,
+            users: _,
             messages: _,
             rewritten: _,
             superseded: _,

@@ -73,6 +73,7 @@ fn whole_query() -> FactsQuery {
         credentials: [key(1)].into(),
         new_credentials: vec![fixture::key_id(2)],
         whole_credentials: HashSet::new(),
+        users: HashSet::new(),
         idempotency: vec![RecordKey::new(&fixture::tenant(), &fixture::entry("key"))],
         nodes: [fixture::node_id(1)].into(),
         logged: None,
@@ -142,6 +143,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         open_turns,
         credentials,
         whole_credentials,
+        users,
         turns,
         idempotency,
         live_nodes,
@@ -162,7 +164,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert_eq!(running_turns, [running_turn(1)].into());
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
-    assert!(journals.is_empty() && whole_credentials.is_empty());
+    assert!(journals.is_empty() && whole_credentials.is_empty() && users.is_empty());
 }
 
 #[test]
@@ -196,6 +198,10 @@ fn what_no_head_and_no_condition_covers_is_not_answered() {
         },
         FactsQuery {
             whole_credentials: [fixture::key_id(1)].into(),
+            ..whole_query()
+        },
+        FactsQuery {
+            users: [in_tenant("ada".to_owned())].into(),
             ..whole_query()
         },
     ] {

@@ -21,6 +21,11 @@
 //! # Greeting
 //! You began the conversation with this message:
 //! <greeting>
+//!
+//! # Context
+//! The operator has written this about the user and the conversation. The user does not see it.
+//! <context of the user>
+//! <context of the conversation>
 //! ```
 //!
 //! The conversation follows, in the only form that every chat template accepts: it begins with the
@@ -31,7 +36,7 @@ mod conversation;
 
 use std::{borrow::Cow, sync::Arc};
 
-use domain::{Agent, HistoryMessage, ModelStep, Role, ToolStep, base62};
+use domain::{Agent, HistoryMessage, ModelStep, Role, ToolStep, base62, placeholder};
 use ports::{AgentTool, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use serde_json::{Value, json};
@@ -48,6 +53,10 @@ const TOOLS_NOTE: &str =
 
 /// Precedes the greeting in the system message.
 const GREETING_NOTE: &str = "You began the conversation with this message:";
+
+/// Precedes what the operator has stored about the user and the conversation.
+const CONTEXT_NOTE: &str =
+    "The operator has written this about the user and the conversation. The user does not see it.";
 
 /// The messages and the tools of a request.
 pub(crate) struct Prompt {
@@ -229,19 +238,38 @@ fn system(request: &ModelRequest) -> String {
         section("Tools", TOOLS_NOTE);
     }
     let instructions = agent.config.instructions.as_deref();
-    section("Instructions", instructions.unwrap_or_default());
+    let instructions = instructions.unwrap_or_default();
+    section(
+        "Instructions",
+        &placeholder::fill(instructions, &request.placeholder_values()),
+    );
     if let Some(greeting) = greeting(request) {
         section("Greeting", &format!("{GREETING_NOTE}\n{greeting}"));
+    }
+    // Last, since it differs between users: what precedes it is the same for all.
+    let context = context(request);
+    if !context.is_empty() {
+        section("Context", &format!("{CONTEXT_NOTE}\n{context}"));
     }
     text
 }
 
+/// Returns what the operator has stored about the user, and about the conversation.
+fn context(request: &ModelRequest) -> String {
+    let of_user = request.user.as_ref().map(|user| user.context.trim());
+    let of_conversation = request.context.as_deref().map(str::trim);
+    let contexts = [of_user, of_conversation].into_iter().flatten();
+    let contexts: Vec<_> = contexts.filter(|context| !context.is_empty()).collect();
+    contexts.join("\n\n")
+}
+
 /// Returns the agent's greeting if the history begins with it. It cannot be the first message that
-/// the model receives, but the user may answer it.
+/// the model receives, but the user may answer it. A greeting with placeholders is taken as it was sent.
 fn greeting(request: &ModelRequest) -> Option<&str> {
     let greeting = request.agent.config.greeting.as_deref()?;
     let first = request.history.first()?;
-    (first.role == Role::Agent && &*first.content == greeting).then_some(greeting)
+    let is_greeting = greeting.contains("{{") || &*first.content == greeting;
+    (first.role == Role::Agent && is_greeting).then_some(&*first.content)
 }
 
 /// Lists the capabilities that are not tools. Tools and servers of tools are described by their

@@ -83,7 +83,7 @@ fn values<'a>(search: &'a Search, captures: &'a Captures, result: &'a str) -> Va
     Values {
         agent: &request.agent,
         message: &request.message,
-        user_id: request.user_id.as_deref(),
+        common: request.placeholder_values(),
         captures,
         result,
     }

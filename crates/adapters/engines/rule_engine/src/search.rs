@@ -139,6 +139,8 @@ mod tests {
             turn_id: TurnId::new(uuid::Uuid::nil()),
             turn_number: 0,
             user_id: None,
+            user: None,
+            context: None,
             history: Arc::default(),
             message: message.into(),
             earlier_steps: Vec::new(),

@@ -1,6 +1,11 @@
 //! Replies with placeholders.
 
-use domain::{Agent, FinishReason};
+use std::borrow::Cow;
+
+use domain::{
+    Agent, FinishReason,
+    placeholder::{Placeholder, PlaceholderValues, TextPart, parts},
+};
 
 use crate::pattern::{Captures, Pattern};
 
@@ -23,10 +28,9 @@ enum Piece {
 /// The value of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
-    AgentName,
+    Common(Placeholder),
     AgentPersonality,
     Message,
-    UserId,
     Capture(usize),
     Result,
 }
@@ -55,7 +59,7 @@ pub(crate) enum KnownCaptures<'a> {
 pub(crate) struct Values<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) message: &'a str,
-    pub(crate) user_id: Option<&'a str>,
+    pub(crate) common: PlaceholderValues<'a>,
     pub(crate) captures: &'a Captures,
     /// The result of the rule's call, if it has one.
     pub(crate) result: &'a str,
@@ -72,26 +76,16 @@ pub(crate) struct FilledReply {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownPlaceholder;
 
-/// A part of a template's text.
-#[derive(Debug, PartialEq, Eq)]
-enum Part<'a> {
-    Text(&'a str),
-    Placeholder(&'a str),
-}
-
 impl Template {
     /// Parses placeholders `{{…}}`. An unclosed one is text.
     pub(crate) fn parse(source: &str, known: Placeholders<'_>) -> Result<Self, UnknownPlaceholder> {
         let piece = |part| match part {
-            Part::Text(text) => Ok(Piece::Text(text.into())),
-            Part::Placeholder(name) => Value::from_name(name, known)
+            TextPart::Text(text) => Ok(Piece::Text(text.into())),
+            TextPart::Placeholder(name) => Value::from_name(name.trim(), known)
                 .map(Piece::Value)
                 .ok_or(UnknownPlaceholder),
         };
-        let pieces = parts(source)
-            .into_iter()
-            .map(piece)
-            .collect::<Result<_, _>>()?;
+        let pieces = parts(source).map(piece).collect::<Result<_, _>>()?;
         Ok(Self { pieces })
     }
 
@@ -99,10 +93,10 @@ impl Template {
     pub(crate) fn fill(&self, values: &Values<'_>) -> FilledReply {
         let mut reply = FilledReply::default();
         for piece in &self.pieces {
-            reply.push(match piece {
-                Piece::Text(text) => text,
-                Piece::Value(value) => value.resolve(values),
-            });
+            match piece {
+                Piece::Text(text) => reply.push(text),
+                Piece::Value(value) => reply.push(&value.resolve(values)),
+            }
         }
         reply
     }
@@ -119,18 +113,20 @@ impl Template {
 
 /// Returns whether the text contains a placeholder for a capture, known or not.
 pub(crate) fn contains_capture(source: &str) -> bool {
-    let is_capture =
-        |part: &Part<'_>| matches!(part, Part::Placeholder(name) if name.starts_with("capture."));
-    parts(source).iter().any(is_capture)
+    parts(source).any(|part| match part {
+        TextPart::Text(_) => false,
+        TextPart::Placeholder(name) => name.trim().starts_with("capture."),
+    })
 }
 
 impl Value {
     fn from_name(name: &str, known: Placeholders<'_>) -> Option<Self> {
+        if let Some(common) = Placeholder::from_name(name) {
+            return Some(Self::Common(common));
+        }
         Some(match name {
-            "agent.name" => Self::AgentName,
             "agent.personality" => Self::AgentPersonality,
             "message" => Self::Message,
-            "user.id" => Self::UserId,
             "result" => return known.has_result.then_some(Self::Result),
             _ => {
                 let group = name.strip_prefix("capture.")?;
@@ -143,18 +139,18 @@ impl Value {
         })
     }
 
-    fn resolve<'a>(self, values: &Values<'a>) -> &'a str {
-        match self {
-            Self::AgentName => &values.agent.name,
+    fn resolve<'a>(self, values: &Values<'a>) -> Cow<'a, str> {
+        let value = match self {
+            Self::Common(placeholder) => return placeholder.value(&values.common),
             Self::AgentPersonality => &values.agent.personality,
             Self::Message => values.message,
-            Self::UserId => values.user_id.unwrap_or_default(),
             Self::Result => values.result,
             Self::Capture(group) => {
                 let range = values.captures.get(group).cloned().flatten();
                 range.map_or("", |range| &values.message[range])
             }
-        }
+        };
+        Cow::Borrowed(value)
     }
 }
 
@@ -183,38 +179,6 @@ impl FilledReply {
         self.text.push_str(&text[..end]);
         self.is_truncated = end < text.len();
     }
-}
-
-fn parts(source: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let mut rest = source;
-    while let Some((text, name, after)) = next_placeholder(rest) {
-        if !text.is_empty() {
-            parts.push(Part::Text(text));
-        }
-        parts.push(Part::Placeholder(name));
-        rest = after;
-    }
-    if !rest.is_empty() {
-        parts.push(Part::Text(rest));
-    }
-    parts
-}
-
-/// Returns the text before the next placeholder, its name, and the rest. The first of three braces
-/// in a row is text, so that a placeholder can be within braces.
-fn next_placeholder(source: &str) -> Option<(&str, &str, &str)> {
-    let mut open = source.find("{{")?;
-    while source[open + 2..].starts_with('{') {
-        open += 1;
-    }
-    let inside = &source[open + 2..];
-    let close = inside.find("}}")?;
-    Some((
-        &source[..open],
-        inside[..close].trim(),
-        &inside[close + 2..],
-    ))
 }
 
 #[cfg(test)]

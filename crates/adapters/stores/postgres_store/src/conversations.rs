@@ -16,7 +16,7 @@ macro_rules! list {
             " from tenants t left join ",
             page_budget!(
                 concat!(
-                    "select c.*, octet_length(c.metadata::text) \
+                    "select c.*, octet_length(c.metadata::text) + coalesce(octet_length(c.context), 0) \
                      + coalesce(octet_length(c.title), 0) as bytes \
                      from conversations c where c.tenant_id = $1 \
                      and (c.sort_seq, c.id) < ($3, $4) and c.deleted_at is null and ",
@@ -40,7 +40,7 @@ impl ConversationSql for PostgresStore {
         " where t.id = $1"
     );
 
-    const FIND_CONTEXT: &'static str = concat!(
+    const FIND_STATE: &'static str = concat!(
         "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
          (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \
             where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \

@@ -17,7 +17,8 @@ macro_rules! filtered {
             and ($6::uuid is null or e.agent_id = $6) \
             and ($7::uuid is null or e.conversation_id = $7) \
             and ($12::uuid[] is null or e.agent_id = any($12)) \
-            and case when e.conversation_id is null \
+            and case when e.type = 'user.updated' then $13 \
+                when e.conversation_id is null \
                 then $8 and (e.agent_id is not null or $9 and $11::text is null) \
                 else ($9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = $10)) \
@@ -48,7 +49,8 @@ impl EventSql for PostgresStore {
                         + coalesce(octet_length(r.tool_calls::text), 0) \
                         + coalesce(octet_length(r.metadata::text), 0) \
                     from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-                (select octet_length(c.metadata::text) + coalesce((select octet_length(to_json(m.content)::text) \
+                (select octet_length(c.metadata::text) + coalesce(octet_length(c.context), 0) \
+                        + coalesce((select octet_length(to_json(m.content)::text) \
                         from messages m where m.tenant_id = c.tenant_id \
                             and m.conversation_id = c.id and m.seq = 1), 0) \
                     from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \

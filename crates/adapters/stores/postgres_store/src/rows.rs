@@ -12,6 +12,7 @@ mod log;
 mod messages;
 mod turns;
 mod usage;
+mod users;
 
 use ports::{ConditionalRows, RepositoryError, Rows};
 use sqlx::PgConnection;
@@ -27,6 +28,7 @@ const STATEMENTS: &[&[&str]] = &[
     credentials::STATEMENTS,
     turns::STATEMENTS,
     usage::STATEMENTS,
+    users::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
@@ -92,6 +94,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::set_calls(batch, &rows.calls);
     turns::change_steps(batch, &rows.changed_steps);
     usage::insert(batch, &rows.usage);
+    users::save(batch, &rows.users);
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
     messages::supersede(batch, &rows.superseded);

@@ -23,7 +23,8 @@ macro_rules! list {
             page_budget!(
                 concat!(
                     "select c.rowid as conversation, c.sort_seq, c.id, \
-                     octet_length(c.metadata) + coalesce(octet_length(c.title), 0) as bytes \
+                     octet_length(c.metadata) + coalesce(octet_length(c.context), 0) \
+                     + coalesce(octet_length(c.title), 0) as bytes \
                      from conversations c where c.tenant_id = ?1 \
                      and (c.sort_seq, c.id) < (?3, ?4) and ",
                     visible!(),
@@ -47,7 +48,7 @@ impl ConversationSql for SqliteStore {
         " where t.id = ?1"
     );
 
-    const FIND_CONTEXT: &'static str = concat!(
+    const FIND_STATE: &'static str = concat!(
         "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
          (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \

@@ -13,6 +13,7 @@ mod log;
 mod messages;
 mod turns;
 mod usage;
+mod users;
 
 use ports::{ConditionalRows, RepositoryError, Rows};
 use rusqlite::{Connection, TransactionBehavior};
@@ -32,6 +33,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     credentials::STATEMENTS,
     turns::STATEMENTS,
     usage::STATEMENTS,
+    users::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
@@ -91,6 +93,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.steps, turns::insert_step);
     changes.each(&rows.changed_steps, turns::change_step);
     changes.each(&rows.usage, usage::insert);
+    changes.try_each(&rows.users, users::save)?;
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.superseded, turns::dismiss);

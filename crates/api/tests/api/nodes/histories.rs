@@ -19,7 +19,7 @@ enum End {
 /// The stored history before the current message.
 async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<HistoryMessage> {
     let (tenant, conversations) = (fixture::tenant(), &node.api.storage.conversations);
-    let head = conversations.find_context(&tenant, id).await;
+    let head = conversations.find_state(&tenant, id).await;
     let head = head.expect("the store answers").value.expect("it is there");
     let query = HistoryQuery {
         before: head.last_message_seq,

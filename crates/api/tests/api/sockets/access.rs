@@ -108,7 +108,7 @@ async fn a_socket_connects_only_once() {
         .await;
     let agent = api.agent_id().await;
     for is_known in [true, false] {
-        probe.inject("conversations.find_context", InjectedFault::Slow);
+        probe.inject("conversations.find_state", InjectedFault::Slow);
         probe.calls();
         let upgrade = Upgrade::new(&api);
         let upgrade = if is_known {
@@ -124,7 +124,7 @@ async fn a_socket_connects_only_once() {
         let first = socket.send_command("connect", members.clone()).await;
         let second = socket.send_command("connect", members).await;
         let behind = socket.send_command("ping", json!({})).await;
-        probe.wait_for_call("conversations.find_context").await;
+        probe.wait_for_call("conversations.find_state").await;
         probe.clear_faults();
         let replies = [
             socket.next_reply_data().await,

@@ -24,8 +24,8 @@ fn principal(tenant: &str) -> Principal {
     }
 }
 
-fn conversation(user: Option<&str>) -> ConversationContext {
-    ConversationContext {
+fn conversation(user: Option<&str>) -> ConversationState {
+    ConversationState {
         id: ConversationId::new(Uuid::from_u128(1)),
         agent_id: AgentId::new(Uuid::from_u128(2)),
         user_id: user.map(ToOwned::to_owned),
@@ -122,6 +122,7 @@ fn a_user_sees_only_updates_of_its_own_conversations_and_with_the_scope() {
     let reader = |conversations, user: Option<&str>| EventVisibility {
         agents: true,
         whole_agents: true,
+        users: true,
         conversations,
         principal: PrincipalId::new("ada"),
         user_id: user.map(ToOwned::to_owned),

@@ -107,6 +107,7 @@ const fn content(kind: EventType) -> &'static str {
     match kind {
         EventType::AgentCreated | EventType::AgentUpdated => "AgentEventData",
         EventType::AgentDeleted => "AgentDeletedEventData",
+        EventType::UserUpdated => "UserEventData",
         EventType::ConversationCreated | EventType::ConversationUpdated => "ConversationEventData",
         EventType::ConversationDeleted => "ConversationDeletedEventData",
         EventType::MessagesSuperseded => "MessagesSupersededEventData",

@@ -61,6 +61,8 @@ requirements! {
     EventsRead = [EventsRead];
     /// `metrics:read`.
     MetricsRead = [MetricsRead];
+    /// `users:admin`.
+    UsersAdmin = [UsersAdmin];
     /// `keys:admin`.
     KeysAdmin = [KeysAdmin];
     /// `user-tokens:issue`.
@@ -216,7 +218,7 @@ pub(crate) fn missing_scopes(missing: &Scopes) -> ApiError {
 
 /// Returns the error for a caller that may not read a conversation.
 pub fn missing_conversations_read() -> ApiError {
-    missing_scopes(&Scopes::NONE.with(Scope::ConversationsRead))
+    missing_scope(Scope::ConversationsRead)
 }
 
 /// Returns the error for a caller that has none of several sufficient scopes. The challenge
@@ -227,6 +229,11 @@ fn missing_any_scope(any_of: &[Scope]) -> ApiError {
         "The credential needs the scope {}.",
         names.join(" or ")
     ))
+}
+
+/// Returns the error for a caller that lacks this scope.
+pub(crate) fn missing_scope(scope: Scope) -> ApiError {
+    missing_scopes(&Scopes::NONE.with(scope))
 }
 
 pub(crate) fn insufficient_scope(scopes: &str) -> ApiError {

@@ -19,14 +19,13 @@ pub use address::TrustedProxies;
 pub use address_guard::AddressGuard;
 pub(crate) use authenticate::with_challenge;
 pub use authenticate::{X_USER_ID, authenticate};
-pub(crate) use authorized::insufficient_scope;
-pub(crate) use authorized::missing_scopes;
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
-    SealedServices, ToolsAnswer, TurnsRead, UserTokensIssue, missing_conversations_read, seal,
-    unauthenticated,
+    SealedServices, ToolsAnswer, TurnsRead, UserTokensIssue, UsersAdmin,
+    missing_conversations_read, seal, unauthenticated,
 };
+pub(crate) use authorized::{insufficient_scope, missing_scope, missing_scopes};
 pub(crate) use forwarded_caller::is_forwarded;
 pub use forwarded_caller::{forwarded_caller, rejected_region};
 pub use large_responses::LargeResponses;

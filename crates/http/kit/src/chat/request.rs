@@ -63,6 +63,11 @@ pub struct ChatRequest {
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     title: Option<String>,
+    /// What models are told about the conversation, if this message creates it; ignored otherwise. It
+    /// requires `conversations:write`, and users never may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 8000, pattern = r"^[^\x00]*$")]
+    context: Option<String>,
     /// Your own id of the message: visible ASCII characters. It is returned with the message, its
     /// turn and their events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +188,7 @@ impl ChatRequest {
             supersedes,
             supersedes_itself: false,
             title: self.title,
+            context: self.context,
             client_message_id: self.client_message_id,
             user_id: self.user_id,
             metadata: self.metadata,
@@ -204,6 +210,7 @@ impl ChatRequest {
             ("/conversationKey", self.conversation_key.is_some()),
             ("/supersedes", self.supersedes.is_some()),
             ("/title", self.title.is_some()),
+            ("/context", self.context.is_some()),
             ("/metadata", !self.metadata.is_empty()),
             ("/clientMessageId", self.client_message_id.is_some()),
             ("/clientTools", !self.client_tools.is_empty()),

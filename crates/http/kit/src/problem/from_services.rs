@@ -7,6 +7,7 @@ use access::{
 };
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
+    UserError,
     principal_limits::TooManyLogBytes,
     turns::{AnswerRejection, NotStaff},
 };
@@ -15,7 +16,7 @@ use ports::{HomeError, RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
 use crate::{
-    auth::{self, insufficient_scope},
+    auth::{insufficient_scope, missing_scope, missing_scopes, with_challenge},
     body::BodyError,
 };
 
@@ -78,7 +79,7 @@ impl From<AccessError> for ApiError {
 impl From<TicketError> for ApiError {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::MissingScopes(missing) => auth::missing_scopes(&missing),
+            TicketError::MissingScopes(missing) => missing_scopes(&missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
         }
@@ -88,12 +89,12 @@ impl From<TicketError> for ApiError {
 impl From<UserTokenError> for ApiError {
     fn from(error: UserTokenError) -> Self {
         match error {
-            UserTokenError::MissingScopes(missing) => auth::missing_scopes(&missing),
+            UserTokenError::MissingScopes(missing) => missing_scopes(&missing),
             UserTokenError::InvalidUserId(fault) => {
                 Self::from(UserTokenError::Invalid(vec![fault]))
             }
             UserTokenError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
-            UserTokenError::CredentialEnded => auth::with_challenge(AccessError::Invalid),
+            UserTokenError::CredentialEnded => with_challenge(AccessError::Invalid),
             UserTokenError::Store(error)
             | UserTokenError::SigningKeys(SigningKeyError::Store(error)) => error.into(),
             UserTokenError::SigningKeys(
@@ -164,7 +165,7 @@ impl From<CredentialError> for ApiError {
                     }
                 })
             }
-            CredentialError::MissingScopes(missing) => auth::missing_scopes(&missing),
+            CredentialError::MissingScopes(missing) => missing_scopes(&missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             CredentialError::SecretNotReplayable { id } => {
@@ -195,6 +196,7 @@ impl From<ConversationError> for ApiError {
             ConversationError::Invalid(faults) => {
                 Self::faults(ProblemCode::ValidationFailed, faults)
             }
+            ConversationError::NotPermitted(scope) => missing_scope(scope),
             ConversationError::ForeignUser => {
                 let detail = error.to_string();
                 Self::invalid("/userId", FaultCode::NotCombinable, detail)
@@ -218,12 +220,24 @@ impl From<ChatError> for ApiError {
             }
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
             ChatError::ActionRequired => Self::new(ProblemCode::ActionRequired),
+            ChatError::NotPermitted(scope) => missing_scope(scope),
             ChatError::MessageSuperseded => Self::new(ProblemCode::MessageSuperseded),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
             ChatError::Failed(problem) => problem.into(),
             ChatError::Idempotency(conflict) => conflict.into(),
             ChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<UserError> for ApiError {
+    fn from(error: UserError) -> Self {
+        match error {
+            UserError::NotFound => Self::new(ProblemCode::UserNotFound),
+            UserError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            UserError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
+            UserError::Store(error) => error.into(),
         }
     }
 }

@@ -49,6 +49,11 @@ pub struct ConversationRequest {
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
+    /// What models are told about the conversation; that of the original if it is a fork. Users can
+    /// neither set nor read it.
+    #[serde(default)]
+    #[schema(max_length = 8000, pattern = r"^[^\x00]*$")]
+    context: Option<String>,
 }
 
 /// The messages that a fork begins with.
@@ -122,6 +127,7 @@ impl ConversationRequest {
             draft: ConversationDraft {
                 title: self.title,
                 metadata: self.metadata,
+                context: self.context,
             },
         })
     }

@@ -15,9 +15,9 @@ use kit::{
 #[utoipa::path(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
     params(
-        ("agentId" = Option<String>, Query, description = "Only conversations with this agent. Cannot be combined with `userId`."),
-        ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Only conversations of this user. Cannot be combined with `agentId`."),
-        ("key" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only the conversation with this key of `agentId` and `userId`, which may then be combined. Without `userId`, only a conversation that belongs to no user."),
+        ("agentId" = Option<String>, Query, description = "Only conversations with this agent."),
+        ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Only conversations of this user."),
+        ("key" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
@@ -37,13 +37,6 @@ pub async fn list_conversations(
     let key = query.parsed::<ConversationKey>("key", "not a conversation key");
     if key.is_some() && agent.is_none() {
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
-    }
-    if agent.is_some() && user_id.is_some() && key.is_none() {
-        query.add_fault(
-            "userId",
-            FaultCode::NotCombinable,
-            "cannot be combined with 'agentId'",
-        );
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;

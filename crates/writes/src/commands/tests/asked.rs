@@ -35,6 +35,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         credentials,
         new_credentials,
         whole_credentials,
+        users,
         idempotency,
         nodes,
         logged,
@@ -63,6 +64,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.credentials.extend(credentials);
     let whole = found(whole_credentials, |id| all.whole_credentials.get(id));
     asked.whole_credentials.extend(whole);
+    asked.users.extend(found(users, |key| all.users.get(key)));
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));

@@ -12,8 +12,8 @@ use crate::{
     CompletedTurn, Sweep, TurnEnding,
     commands::{
         CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
-        DeleteConversation, FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
-        UpdateCredential,
+        DeleteConversation, FailQueuedTurn, RevokeCredential, SaveUser, UpdateAgent,
+        UpdateConversation, UpdateCredential, UserChange,
     },
 };
 
@@ -66,6 +66,10 @@ fn all_facts() -> Facts {
         facts.credentials.insert(key.id.clone(), stored);
         facts.whole_credentials.insert(key.id.clone(), key);
     }
+    let user = domain::UserDraft::default().into_user("ada".to_owned(), fixture::at(1));
+    facts
+        .users
+        .insert((fixture::tenant(), "ada".to_owned()), user);
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
@@ -239,6 +243,13 @@ fn a_change_of_a_credential_asks_for_its_facts() {
         patch: serde_json::json!({"name": "new"}),
     };
     assert_eq!(asks_enough(&update).credential_updates.len(), 1);
+    let save = SaveUser {
+        tenant: fixture::tenant(),
+        user_id: "ada".to_owned(),
+        change: UserChange::Patch(serde_json::json!({"name": "Ada"})),
+        stamp: fixture::stamp(9),
+    };
+    assert_eq!(asks_enough(&save).users.len(), 1);
 }
 
 /// A second query costs a round trip under the lock of the tenant.

@@ -89,3 +89,40 @@ fn without_a_system_role_its_text_begins_the_first_message() {
     let expected = [("user".to_owned(), text.to_owned())];
     assert_eq!(roles_and_texts(request), expected);
 }
+
+#[test]
+fn placeholders_are_filled_and_the_context_is_last() {
+    let mut request = request_after(&[(Role::Agent, "Hi Eve".to_owned())]);
+    let config = &mut Arc::make_mut(&mut request.agent).config;
+    config.instructions =
+        Some(r"Address {{user.name}} ({{user.id}}), not \{{user.name}}.".to_owned());
+    config.greeting = Some("Hi {{user.name}}".to_owned());
+    let without = system(&request);
+    assert!(without.ends_with("\nHi Eve"), "{without}");
+    let user = domain::UserDraft {
+        name: Some("Eve".to_owned()),
+        context: "On plan Pro. {{user.id}}".to_owned(),
+        ..domain::UserDraft::default()
+    };
+    let user = user.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
+    request.user = Some(Arc::new(user));
+    request.context = Some("Order A-77.".into());
+    let text = system(&request);
+    assert!(
+        text.contains("Address Eve (ada), not {{user.name}}."),
+        "{text}"
+    );
+    let context =
+        format!("\n\n# Context\n{CONTEXT_NOTE}\nOn plan Pro. {{{{user.id}}}}\n\nOrder A-77.");
+    assert!(text.ends_with(&context), "{text}");
+    // What precedes it does not depend on it.
+    let name = request.user.as_ref().and_then(|user| user.name.clone());
+    let nothing = domain::UserDraft {
+        name,
+        ..domain::UserDraft::default()
+    };
+    let nothing = nothing.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
+    request.user = Some(Arc::new(nothing));
+    request.context = None;
+    assert_eq!(text.strip_suffix(&context), Some(&*system(&request)));
+}

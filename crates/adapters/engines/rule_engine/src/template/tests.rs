@@ -16,10 +16,15 @@ fn known(captures: KnownCaptures<'_>) -> Placeholders<'_> {
 }
 
 fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &str) -> FilledReply {
+    let agent = agent();
     let values = Values {
-        agent: &agent(),
+        agent: &agent,
         message,
-        user_id: Some("u-1"),
+        common: PlaceholderValues {
+            agent_name: &agent.name,
+            user_id: Some("u-1"),
+            user_name: Some("Eve"),
+        },
         captures: found,
         result: "",
     };
@@ -31,6 +36,7 @@ fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &s
 #[case("I am {{agent.name}}.", "I am Ada.")]
 #[case("{{ agent.personality }}", "Cheerful and brief.")]
 #[case("{{user.id}}: {{message}}", "u-1: say {{agent.name}}")]
+#[case(r"{{ user.name }} writes \{{user.name}}", "Eve writes {{user.name}}")]
 #[case("{{{message}}}", "{say {{agent.name}}}")]
 #[case("open {{ and } shut", "open {{ and } shut")]
 #[case("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}")]
@@ -101,7 +107,11 @@ proptest! {
             let values = Values {
                 agent: &agent(),
                 message: "m",
-                user_id: None,
+                common: PlaceholderValues {
+                    agent_name: "Ada",
+                    user_id: None,
+                    user_name: None,
+                },
                 captures: &vec![],
                 result: "",
             };

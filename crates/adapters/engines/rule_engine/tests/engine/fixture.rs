@@ -64,6 +64,8 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         turn_id: TurnId::new(Uuid::from_u128(2)),
         turn_number: 0,
         user_id: Some("u-1".to_owned()),
+        user: None,
+        context: None,
         history: Arc::default(),
         message: message.into(),
         steps: Vec::new(),

@@ -13,7 +13,7 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn,
+            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn, user,
             whole_credential,
         },
     },
@@ -34,7 +34,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, JOURNALS,
-    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS, WHOLE_CREDENTIALS,
+    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -77,6 +77,13 @@ pub(crate) async fn read(
         add(connection, found, named, "conversations", self::named).await?;
     }
     credentials(connection, query, facts).await?;
+    if !query.users.is_empty() {
+        let users = query.users.iter();
+        let tenants: Vec<_> = users.clone().map(|(of, _)| of.as_str()).collect();
+        let ids: Vec<_> = users.map(|(_, id)| id.as_str()).collect();
+        let users = sqlx::query(USERS).bind(tenants).bind(ids);
+        add(connection, &mut facts.users, users, "users", user).await?;
+    }
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
         add(connection, &mut facts.turns, turns, "turns", turn).await?;

@@ -1,6 +1,6 @@
 //! The statements on the facts of a batch.
 
-use relational::{credential_columns, reply_columns, turn_columns};
+use relational::{credential_columns, reply_columns, turn_columns, user_columns};
 
 use crate::fragments::{join_reply, runs_on};
 
@@ -86,6 +86,13 @@ relational::statements! {
         "select ",
         credential_columns!(),
         " from credentials where id = any($1)"
+    );
+
+    pub(super) const USERS: &str = concat!(
+        "select u.tenant_id, ",
+        user_columns!(),
+        " from unnest($1::text[], $2::text[]) as q (tenant, id) \
+            join users u on u.tenant_id = q.tenant and u.user_id = q.id"
     );
 
     pub(super) const RECORDS: &str = "\

@@ -12,12 +12,12 @@ relational::statements! {
     const INSERT: &str = concat!(
         "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from) \
+            forked_from, context) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
             10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-            16 jsonb
+            16 jsonb, 17 text
         ),
         " as n where true"
     );
@@ -37,11 +37,11 @@ relational::statements! {
     );
 
     const UPDATE: &str = concat!(
-        "update conversations set title = n.title, metadata = n.metadata, version = n.version, \
-            updated_at = n.updated, sort_seq = n.sort_seq \
+        "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
+            version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
         from ",
-        unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 bigint, 6 timestamptz, 7 bigint),
-        " as n (tenant, id, title, metadata, version, updated, sort_seq) \
+        unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 bigint, 7 timestamptz, 8 bigint),
+        " as n (tenant, id, title, metadata, context, version, updated, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
@@ -78,6 +78,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
             })
             .column(rows, |row| row.conversation.excerpt.as_deref())
             .column(rows, |row| row.conversation.forked_from.as_ref().map(Json))
+            .column(rows, |row| row.conversation.context.as_deref())
     });
 }
 
@@ -105,6 +106,7 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| row.conversation.id.uuid())
             .column(rows, |row| row.conversation.title.as_deref())
             .column(rows, |row| Json(&row.conversation.metadata))
+            .column(rows, |row| row.conversation.context.as_deref())
             .column(rows, |row| row.conversation.version)
             .column(rows, |row| row.conversation.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)

@@ -63,7 +63,7 @@ async fn records_once(fault: ProxyFault) {
     );
     let head = database
         .conversations
-        .find_context(&tenant, fixture::conversation_id(1))
+        .find_state(&tenant, fixture::conversation_id(1))
         .await;
     let head = head.expect("a response").value.expect("the conversation");
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    AsOf, Conversation, ConversationId, ConversationState, HistoryMessage, Listed, Message, Page,
     TenantId,
 };
 use ports::{
@@ -21,19 +21,19 @@ use crate::{
     Parameter, Store, agent_ids, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
-    stored::{StoredContext, StoredConversation},
+    stored::{StoredConversation, StoredState},
 };
 
 /// The statements on conversations. The first parameter is the tenant.
 pub trait ConversationSql:
-    Store<Row: ReadAs<ListedRow<StoredConversation>> + ReadAs<StoredContext> + ReadAs<(Uuid,)>>
+    Store<Row: ReadAs<ListedRow<StoredConversation>> + ReadAs<StoredState> + ReadAs<(Uuid,)>>
 {
     statements! {
         /// The tenant's head, and conversation 2.
         const FIND: &'static str;
 
         /// The tenant's head, and the part of conversation 2 that a chat needs.
-        const FIND_CONTEXT: &'static str;
+        const FIND_STATE: &'static str;
 
         /// The id of the conversation with agent 2, user 3 (empty for none) and key 4.
         const FIND_BY_NAME: &'static str;
@@ -88,14 +88,14 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         messages::find(&self.0, tenant, id, message).await
     }
 
-    async fn find_context(
+    async fn find_state(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Arc<ConversationState>>>, RepositoryError> {
         let parameters = parameters![tenant, id];
-        let found = self.0.fetch_optional(S::FIND_CONTEXT, parameters).await?;
-        let convert = |row: StoredContext| Ok(Arc::new(row.into()));
+        let found = self.0.fetch_optional(S::FIND_STATE, parameters).await?;
+        let convert = |row: StoredState| Ok(Arc::new(row.into()));
         read::as_of_one("conversations", found.as_ref(), convert)
     }
 

@@ -34,7 +34,8 @@ statements! {
     const HEADS: &str = "select id, head_seq from tenants order by id";
 
     const CHANGES: &str = "\
-        select seq, type, agent_id, conversation_id, turn_id from events \
+        select seq, type, agent_id, conversation_id, turn_id, \
+            case when type = 'user.updated' then user_id end as user_id from events \
         where tenant_id = $1 and seq > $2 order by seq limit $3";
 }
 
@@ -56,7 +57,7 @@ pub trait EventSql:
     statements! {
         /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
         /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
-        /// events of agents if 8 is true; those of conversations if 9 is true, else those of turns of
+        /// events of agents if 8 is true, and of users if 13 is; those of conversations if 9 is true, else those of turns of
         /// principal 10, and all of these only of user 11, unless it is null.
         const PAGE: &'static str;
 
@@ -156,7 +157,7 @@ fn filters<'a>(
     types: &'a [&'a str],
     scanned: i64,
     agents: Option<&'a [Uuid]>,
-) -> [Parameter<'a>; 12] {
+) -> [Parameter<'a>; 13] {
     let visibility = query.visibility.as_ref();
     let principal = visibility.map(|visibility| visibility.principal.as_str());
     let user_id = visibility.and_then(|visibility| visibility.user_id.as_deref());
@@ -175,6 +176,7 @@ fn filters<'a>(
         principal.unwrap_or_default(),
         user_id,
         Parameter::Ids(agents),
+        visibility.is_none_or(|visibility| visibility.users),
     ]
 }
 

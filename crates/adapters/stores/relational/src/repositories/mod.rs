@@ -18,6 +18,7 @@ pub(crate) mod tenants;
 mod tickets;
 mod tokens;
 mod turns;
+mod users;
 
 pub use agents::AgentSql;
 pub use conversations::ConversationSql;
@@ -36,8 +37,8 @@ use ports::{Maintenance, Storage, WriteStore};
 
 use crate::{
     LogTrimSql, Store, log_trim,
-    read::ReadAs,
-    stored::{StoredRecord, StoredSigningKey, StoredTenant},
+    read::{ListedRow, ReadAs},
+    stored::{StoredFoundUser, StoredRecord, StoredSigningKey, StoredTenant, StoredUser},
 };
 
 /// The statements of a store on all that it stores.
@@ -52,7 +53,13 @@ pub trait RepositorySql:
     + SweepSql
     + TicketSql
     + TurnSql
-    + Store<Row: ReadAs<StoredRecord> + ReadAs<StoredSigningKey> + ReadAs<StoredTenant>>
+    + Store<
+        Row: ReadAs<StoredRecord>
+                 + ReadAs<StoredSigningKey>
+                 + ReadAs<StoredTenant>
+                 + ReadAs<StoredFoundUser>
+                 + ReadAs<ListedRow<StoredUser>>,
+    >
 {
 }
 
@@ -79,6 +86,7 @@ pub fn storage<S: RepositorySql>(
         tickets: repositories.clone(),
         signing_keys: repositories.clone(),
         tenants: repositories.clone(),
+        users: repositories.clone(),
         nodes: repositories,
         maintenance,
     }
@@ -106,6 +114,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         store_state::STATEMENTS,
         tenants::STATEMENTS,
         tokens::STATEMENTS,
+        users::STATEMENTS,
     ];
     let statements = statements.into_iter().flatten().copied();
     statements.chain([S::LOCK_TENANT])

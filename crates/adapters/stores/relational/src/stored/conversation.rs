@@ -1,7 +1,7 @@
 //! A conversation as it is stored.
 
 use domain::{
-    AgentId, Conversation, ConversationContext, ConversationId, ForkOrigin, MessageId, OpenTurn,
+    AgentId, Conversation, ConversationId, ConversationState, ForkOrigin, MessageId, OpenTurn,
     SentMessage, Timestamp, TurnId, TurnStatus, UnknownMembers, config::Metadata,
 };
 use ports::RepositoryError;
@@ -17,7 +17,7 @@ use crate::column::{self, StoredTime};
 macro_rules! conversation_columns {
     ($open_turns:expr) => {
         concat!(
-            "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.version, \
+            "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.context, c.version, \
              c.message_count - c.superseded_count as message_count, c.excerpt, c.forked_from, \
              c.sort_seq, c.created_at, c.updated_at, c.last_message_at, ",
             $open_turns,
@@ -35,6 +35,7 @@ pub struct StoredConversation {
     key: Option<String>,
     title: Option<String>,
     metadata: Json<Metadata>,
+    context: Option<String>,
     version: i64,
     message_count: i64,
     excerpt: Option<String>,
@@ -78,6 +79,7 @@ impl TryFrom<StoredConversation> for Conversation {
                 .transpose()?,
             title: row.title,
             metadata: row.metadata.0,
+            context: row.context,
             version: row.version,
             message_count: row.message_count,
             excerpt: row.excerpt,
@@ -93,7 +95,7 @@ impl TryFrom<StoredConversation> for Conversation {
 
 /// The part of a conversation that a chat needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub struct StoredContext {
+pub struct StoredState {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
@@ -104,8 +106,8 @@ pub struct StoredContext {
     newest_client_message_id: Option<String>,
 }
 
-impl From<StoredContext> for ConversationContext {
-    fn from(row: StoredContext) -> Self {
+impl From<StoredState> for ConversationState {
+    fn from(row: StoredState) -> Self {
         Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),

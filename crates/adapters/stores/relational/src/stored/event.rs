@@ -108,6 +108,7 @@ pub struct StoredChange {
     r#type: String,
     agent_id: Option<Uuid>,
     conversation_id: Option<Uuid>,
+    user_id: Option<String>,
     turn_id: Option<Uuid>,
 }
 
@@ -118,6 +119,7 @@ impl From<StoredChange> for LoggedChange {
             kind: EventType::known(&row.r#type),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
+            user_id: row.user_id,
             turn_id: row.turn_id.map(TurnId::new),
         }
     }

@@ -1,13 +1,15 @@
 //! The facts of a batch as they are stored.
 
-use domain::{AgentId, ConversationId, Credential, CredentialId, NodeId, Seq, TenantId, TurnId};
+use domain::{
+    AgentId, ConversationId, Credential, CredentialId, NodeId, Seq, TenantId, TurnId, User,
+};
 use ports::{
     ConversationName, Facts, RepositoryError,
     write_store::{ConversationFacts, CredentialFacts, InTenant, RunningTurn, TurnRow},
 };
 use uuid::Uuid;
 
-use super::{StoredCredential, turn::StoredTurn};
+use super::{StoredCredential, StoredUserInTenant, turn::StoredTurn};
 use crate::column::{self, StoredTime, TextList};
 
 /// The facts about a conversation as they are stored.
@@ -97,6 +99,11 @@ pub fn whole_credential<Texts: TextList>(
 ) -> Result<(CredentialId, Credential), RepositoryError> {
     let credential = Credential::try_from(row)?;
     Ok((credential.id.clone(), credential))
+}
+
+/// Converts a user.
+pub fn user(row: StoredUserInTenant) -> Result<(InTenant<String>, User), RepositoryError> {
+    row.try_into()
 }
 
 /// Converts the columns `tenant_id`, `agent_id`, `user_id`, `key` and `id` of a conversation.

@@ -14,9 +14,10 @@ mod proof;
 mod signing_key;
 mod tenant;
 mod turn;
+mod user;
 
 pub use agent::{StoredAgent, StoredAgentVersion, VersionContent};
-pub use conversation::{StoredContext, StoredConversation};
+pub use conversation::{StoredConversation, StoredState};
 pub use credential::StoredCredential;
 pub(crate) use event::{EMPTY_LOG, events_with_bounds};
 pub use event::{LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot};
@@ -31,3 +32,4 @@ pub use tenant::StoredTenant;
 pub use turn::{
     ReplyColumns, ReplyId, StoredOpenTurn, StoredTurn, StoredTurnWithUser, TurnColumns,
 };
+pub use user::{StoredFoundUser, StoredUser, StoredUserInTenant};

@@ -13,7 +13,7 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn,
+            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn, user,
             whole_credential,
         },
     },
@@ -31,7 +31,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
-    NAMED, RECORDS, RUNNING_TURNS, TURNS, WHOLE_CREDENTIALS,
+    NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -47,8 +47,11 @@ pub(crate) async fn read(
     let journals = BatchQuery::new(JOURNALS, query.journals.iter().map(turn_key))?;
     let whole = query.whole_credentials.iter().map(CredentialId::as_str);
     let whole = BatchQuery::new(WHOLE_CREDENTIALS, whole)?;
-    let [found, running, journals, whole] =
-        fetch(connection, [turns, running, journals, whole]).await?;
+    let users = query.users.iter().map(|(of, id)| (of.as_str(), id));
+    let users = BatchQuery::new(USERS, users)?;
+    let [found, running, journals, whole, users] =
+        fetch(connection, [turns, running, journals, whole, users]).await?;
+    add(&mut facts.users, "users", users, user)?;
     add(&mut facts.turns, "turns", found, turn)?;
     add(&mut facts.running_turns, "turns", running, running_turn)?;
     add(

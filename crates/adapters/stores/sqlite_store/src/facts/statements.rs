@@ -1,6 +1,6 @@
 //! The statements on the facts of a batch.
 
-use relational::{credential_columns, reply_columns, turn_columns};
+use relational::{credential_columns, reply_columns, turn_columns, user_columns};
 
 use crate::fragments::join_reply;
 
@@ -70,6 +70,13 @@ relational::statements! {
         "select ",
         credential_columns!(),
         " from credentials where id in (select value from json_each(?))"
+    );
+
+    pub(super) const USERS: &str = concat!(
+        "select u.tenant_id, ",
+        user_columns!(),
+        " from json_each(?) q cross join users u \
+            on u.tenant_id = q.value ->> 0 and u.user_id = q.value ->> 1"
     );
 
     pub(super) const RECORDS: &str = "\

@@ -12,8 +12,8 @@ relational::statements! {
     const INSERT: &str = "\
         insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            forked_from, context) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const ADVANCE: &str = "\
         update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
@@ -22,7 +22,8 @@ relational::statements! {
         where tenant_id = ? and id = ?";
 
     const UPDATE: &str = "\
-        update conversations set title = ?, metadata = ?, version = ?, updated_at = ?, sort_seq = ? \
+        update conversations set title = ?, metadata = ?, context = ?, version = ?, updated_at = ?, \
+            sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
@@ -58,6 +59,7 @@ pub(super) fn insert<'r>(
                 .into(),
             conversation.excerpt.as_deref().into(),
             forked_from.map(Parameter::json).transpose()?.into(),
+            conversation.context.as_deref().into(),
         ],
     );
     Ok(())
@@ -92,6 +94,7 @@ pub(super) fn update<'r>(
         [
             conversation.title.as_deref().into(),
             Parameter::json(&conversation.metadata)?,
+            conversation.context.as_deref().into(),
             conversation.version.into(),
             conversation.updated_at.into(),
             row.sort_seq.0.into(),

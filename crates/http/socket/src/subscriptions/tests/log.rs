@@ -195,6 +195,7 @@ pub(super) fn everything() -> EventVisibility {
     EventVisibility {
         agents: true,
         whole_agents: true,
+        users: true,
         conversations: true,
         principal: PrincipalId::new("ada"),
         user_id: None,

@@ -1,0 +1,123 @@
+//! The use cases of users: what operators store about the people who chat.
+
+use std::sync::Arc;
+
+use domain::{InputFault, Page, Principal, Seq, Stamp, User, UserDraft, cursor};
+use ports::RepositoryError;
+use serde_json::Value;
+use writes::{SaveUser, SavedUser, UserChange};
+
+use crate::cache::CachedPorts;
+
+/// The use cases of users.
+pub struct UserService {
+    ports: CachedPorts,
+}
+
+/// The error of a use case of users.
+#[derive(Debug, thiserror::Error)]
+pub enum UserError {
+    /// Nothing is stored about the user.
+    #[error("nothing is stored about the user")]
+    NotFound,
+    /// The user would not be valid.
+    #[error("the user is not valid")]
+    Invalid(Vec<InputFault>),
+    /// The cursor belongs to another listing.
+    #[error("not a cursor of this listing")]
+    InvalidCursor,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+impl UserService {
+    /// Creates a service over these ports.
+    pub const fn new(ports: CachedPorts) -> Self {
+        Self { ports }
+    }
+
+    /// Lists users, the one that was created last first, and returns the cursor of the next page.
+    pub async fn list(
+        &self,
+        caller: &Principal,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<(Page<User>, Option<String>), UserError> {
+        let binding = (caller.tenant.as_str(), "users");
+        let after = cursor
+            .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| UserError::InvalidCursor)?;
+        let page = self.ports.users.list(&caller.tenant, after, limit).await?;
+        let last = page.items.last().filter(|_| page.has_more);
+        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
+        Ok((page.into_items(), next))
+    }
+
+    /// Finds what is stored about a user.
+    pub async fn find(
+        &self,
+        caller: &Principal,
+        user_id: &str,
+    ) -> Result<Option<Arc<User>>, UserError> {
+        let found = self.ports.users.find(&caller.tenant, user_id).await?;
+        Ok(found.value)
+    }
+
+    /// Stores a user with this content.
+    pub async fn put(
+        &self,
+        caller: &Principal,
+        user_id: String,
+        draft: UserDraft,
+    ) -> Result<SavedUser, UserError> {
+        check(&draft)?;
+        self.save(caller, user_id, UserChange::Replace(draft)).await
+    }
+
+    /// Applies a JSON merge patch that matches its schema.
+    pub async fn patch(
+        &self,
+        caller: &Principal,
+        user_id: String,
+        patch: Value,
+    ) -> Result<User, UserError> {
+        let stored = self.find(caller, &user_id).await?;
+        let stored = stored.ok_or(UserError::NotFound)?;
+        let draft = stored.draft().patched(&patch);
+        check(&draft.map_err(|error| RepositoryError::Corrupt {
+            what: "users".to_owned(),
+            source: error.into(),
+        })?)?;
+        let saved = self.save(caller, user_id, UserChange::Patch(patch)).await?;
+        Ok(saved.user)
+    }
+
+    async fn save(
+        &self,
+        caller: &Principal,
+        user_id: String,
+        change: UserChange,
+    ) -> Result<SavedUser, UserError> {
+        let save = SaveUser {
+            tenant: caller.tenant.clone(),
+            user_id,
+            change,
+            stamp: Stamp {
+                time: self.ports.clock.now(),
+                actor: caller.id.clone(),
+            },
+        };
+        let saved = self.ports.writes.write(save).await?;
+        saved.ok_or(UserError::NotFound)
+    }
+}
+
+fn check(draft: &UserDraft) -> Result<(), UserError> {
+    let faults = draft.check();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(UserError::Invalid(faults))
+}

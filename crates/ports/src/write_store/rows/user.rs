@@ -1,0 +1,14 @@
+//! Rows of `users`.
+
+use domain::{Seq, TenantId, User};
+
+/// A row of `users`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The user.
+    pub user: User,
+    /// The sort key in listings of a new user: the position of its event. That of a stored one stays.
+    pub sort_seq: Seq,
+}
