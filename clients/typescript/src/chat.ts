@@ -13,14 +13,13 @@ export type ChatMessage = WithUndefined<Omit<components["schemas"]["ChatRequest"
  * if the service stays unreachable; the turn may then continue without this client.
  */
 export const streamChat = (transport: Transport, message: ChatMessage, options: RequestOptions = {}): AsyncGenerator<TurnPart, void> => {
-  // A chat that is not stored has no key, and ends with its connection.
-  const isStored = message.store !== false;
   const request = {
-    idempotencyKey: isStored ? randomId() : undefined,
+    // A chat that is not stored ends with its connection, unless the caller gives it a key.
+    ...(message.store !== false && { idempotencyKey: randomId() }),
     ...options,
     method: "POST",
     path: "/api/chat",
     body: { ...message, stream: true },
   };
-  return streamTurn(transport, request, isStored);
+  return streamTurn(transport, request, !!request.idempotencyKey);
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChatMessage, ConnectionError, createClient, ProblemError, type TurnPart } from "../src/index.js";
+import { type ChatMessage, ConnectionError, createClient, ProblemError, randomId, type TurnPart } from "../src/index.js";
 import { type Service, startService } from "./service.js";
 
 let service: Service;
@@ -80,6 +80,16 @@ test("an ephemeral chat that is cut is an error", async () => {
   const message: ChatMessage = { agentId, message: "words 10 5", store: false };
   await expect(partsOf(throughRelay().chat(message))).rejects.toThrow(ConnectionError);
   service.relay.cutAfter(Infinity);
+});
+
+test("an ephemeral chat with a key continues after cuts, and its answer is kept", async () => {
+  const message: ChatMessage = { agentId, message: "words 10 5", store: false };
+  const idempotencyKey = randomId();
+  service.relay.cutAfter(2);
+  const received = textOf(await partsOf(throughRelay().chat(message, { idempotencyKey })));
+  service.relay.cutAfter(Infinity);
+  expect(received).toBe(words(10));
+  expect(textOf(await partsOf(direct().chat(message, { idempotencyKey })))).toBe(received);
 });
 
 test("a rejected message is a problem", async () => {

@@ -99,14 +99,25 @@ pub fn new_entry(
     command: &impl Serialize,
     now: Timestamp,
 ) -> Option<IdempotencyEntry> {
-    key.map(|key| IdempotencyEntry {
+    key.map(|key| entry(principal, operation, key, command, now))
+}
+
+/// Creates the entry of a key.
+pub(crate) fn entry(
+    principal: &Principal,
+    operation: &'static str,
+    key: IdempotencyKey,
+    command: &impl Serialize,
+    now: Timestamp,
+) -> IdempotencyEntry {
+    IdempotencyEntry {
         principal: principal.id.clone(),
         operation,
         key,
         fingerprint: Fingerprint::of(command),
         created_at: now,
         result: None,
-    })
+    }
 }
 
 /// Returns the entry with the result to store.

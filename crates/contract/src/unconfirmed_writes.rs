@@ -18,9 +18,9 @@ use ports::{
 };
 use tokio_util::task::TaskTracker;
 use writes::{
-    CancelOutcome, CancelTurn, Command, ConversationTarget, CreateAgent, CreateConversation,
-    DeleteConversation, DeleteOutcome, FinishOutcome, RecordSteps, RecordTurnOutcome, TurnEnding,
-    UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
+    CancelOutcome, CancelTurn, ClaimKey, ClaimOutcome, Command, ConversationTarget, CreateAgent,
+    CreateConversation, DeleteConversation, DeleteOutcome, FinishOutcome, RecordSteps,
+    RecordTurnOutcome, TurnEnding, UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
 };
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
@@ -224,6 +224,19 @@ pub async fn unconfirmed_steps_are_written_once(storage: &Store) {
             slice::from_ref(&ended)
         );
     }
+}
+
+/// The claim of a key.
+pub async fn an_unconfirmed_claim_is_written_once(storage: &Store) {
+    setup::node(storage, 1).await;
+    let claimed = assert_written_once(storage, 0, async |number| ClaimKey {
+        tenant: fixture::tenant(),
+        idempotency: fixture::entry(&format!("key-{number}")),
+        turn_id: fixture::turn_id(number),
+        node: fixture::node_id(1),
+    });
+    let claimed = claimed.await;
+    assert_eq!(claimed, [ClaimOutcome::Claimed, ClaimOutcome::Claimed]);
 }
 
 /// Changes of agents and conversations.

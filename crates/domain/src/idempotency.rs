@@ -98,7 +98,7 @@ pub struct IdempotencyEntry {
     pub fingerprint: Fingerprint,
     /// The time of creation: the record is kept [`RETENTION`] from then.
     pub created_at: Timestamp,
-    /// The result to replay; `None` if the turn contains it, or if it contains a secret.
+    /// The result to replay; `None` if the turn contains it or has not ended, or if it contains a secret.
     pub result: Option<serde_json::Value>,
 }
 
@@ -107,7 +107,8 @@ pub struct IdempotencyEntry {
 pub struct IdempotencyRecord {
     /// The fingerprint of the command that used the key.
     pub fingerprint: Fingerprint,
-    /// For chat: the turn that the command began; `None` once that turn has released the key.
+    /// For chat: the turn that the command began; `None` once that turn has released the key. If nothing
+    /// else of the turn is stored, `result` is its answer, once it has one.
     pub turn_id: Option<TurnId>,
     /// The conversation of that turn, once it has released the key: the next turn continues there.
     pub released_into: Option<ConversationId>,

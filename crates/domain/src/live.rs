@@ -1,6 +1,6 @@
 //! Live data of a turn in progress: sent to clients, never stored.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// `turn.started`: the engine is about to be called.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStarted {

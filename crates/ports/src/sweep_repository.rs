@@ -29,7 +29,8 @@ pub trait SweepRepository: Send + Sync {
     /// Marks processes as dead, but never `own`, and returns the number of newly marked ones. These
     /// are the processes whose lease has expired by the store's clock, and none unless the lease of
     /// `own` is valid. In a store of one process, these are all others. Removes processes that were
-    /// marked before and have no turn in progress.
+    /// marked before and have no turn in progress. MUST release the keys that processes have claimed
+    /// which are marked or unknown by then: they have no records any more.
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError>;
 
     /// Returns the tenants in which a sweep would have something to do. MUST use one

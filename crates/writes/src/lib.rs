@@ -28,10 +28,10 @@ mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
-    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, CreateAgent,
-    CreateConversation, CreateCredential, DeleteAgent, DeleteConversation, FailQueuedTurn,
-    HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SaveUser, SavedUser,
-    SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
+    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ClaimKey, ClaimOutcome,
+    CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
+    FailQueuedTurn, HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SaveUser,
+    SavedUser, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
     UpdateConversation, UpdateCredential, UserChange,
 };
 pub use event_page::ShownEvents;

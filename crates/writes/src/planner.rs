@@ -64,6 +64,7 @@ impl<'a> Planner<'a> {
             tenant: tenant.clone(),
             idempotency,
             turn_id,
+            claimed_by: None,
         });
         self.rows.idempotency.extend(row);
     }

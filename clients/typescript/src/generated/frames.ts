@@ -99,7 +99,8 @@ export interface components {
             onBusy?: components["schemas"]["WhenBusy"];
             /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
-             *     the turn is cancelled when the connection is closed. Only tools that change nothing and need no
+             *     the turn is cancelled when the connection is closed. With an `Idempotency-Key` only the answer is
+             *     stored, for repetitions, and the turn is not cancelled. Only tools that change nothing and need no
              *     approval are called. Users may send false only if the agent has `config.allowUnrecorded`.
              *     Default: true. Only on `POST /api/chat`.
              */

@@ -103,6 +103,7 @@ mod tool_calls;
 mod tool_identity;
 mod tool_metrics;
 mod turns;
+mod unrecorded_keys;
 mod unstored_turn_ends;
 mod usage;
 mod user_coverage;

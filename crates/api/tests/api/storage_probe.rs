@@ -273,6 +273,7 @@ probed! { Turns of TurnRepository as "turns" {
 
 probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {
     fn find(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Option<IdempotencyRecord>;
+    fn settle(tenant: &TenantId, idempotency: &IdempotencyEntry, turn: TurnId, released_into: Option<ConversationId>) -> bool;
 } }
 
 probed! { Events of EventLog as "events" {

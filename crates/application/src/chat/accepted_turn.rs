@@ -87,7 +87,7 @@ impl AcceptedTurn {
     pub(crate) fn replayed(waiter: TurnWaiter, found: Option<Turn>, audience: Audience) -> Self {
         Self {
             is_replayed: true,
-            ..Self::followed(waiter, found, audience, None)
+            ..Self::followed(waiter, found, audience)
         }
     }
 
@@ -101,21 +101,25 @@ impl AcceptedTurn {
     pub(crate) fn continued(waiter: TurnWaiter, audience: Audience) -> Self {
         Self {
             is_continued: true,
-            ..Self::followed(waiter, None, audience, None)
+            ..Self::followed(waiter, None, audience)
         }
     }
 
-    /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
-    pub(super) fn ephemeral(waiter: TurnWaiter, audience: Audience, guard: DropGuard) -> Self {
-        Self::followed(waiter, None, audience, Some(guard))
+    /// Creates a turn that is not stored.
+    pub(super) fn ephemeral(waiter: TurnWaiter, audience: Audience) -> Self {
+        Self::followed(waiter, None, audience)
     }
 
-    fn followed(
-        waiter: TurnWaiter,
-        found: Option<Turn>,
-        audience: Audience,
-        guard: Option<DropGuard>,
-    ) -> Self {
+    /// Stops a turn that is not stored when `guard` is dropped.
+    #[must_use]
+    pub(super) fn guarded_by(self, guard: DropGuard) -> Self {
+        Self {
+            guard: Some(guard),
+            ..self
+        }
+    }
+
+    fn followed(waiter: TurnWaiter, found: Option<Turn>, audience: Audience) -> Self {
         let subject = waiter.live.subject();
         Self {
             turn_id: subject.turn_id,
@@ -123,7 +127,7 @@ impl AcceptedTurn {
             is_replayed: false,
             source: Source::Followed(waiter, found.map(Box::new)),
             audience,
-            guard,
+            guard: None,
             is_continued: false,
         }
     }

@@ -1,17 +1,20 @@
-//! Chats of which nothing is stored.
+//! Chats of which nothing is stored but, with an idempotency key, their answer.
 
 mod admission;
+mod answer;
+mod claim;
 mod past_messages;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
-    Agent, AgentId, ChatReply, ClientTool, ConversationId, FaultCode, FinishReason, InputFault,
-    MessageId, Problem, ProblemCode, Role, TurnId, TurnStarted,
+    Agent, AgentId, Audience, ChatReply, ClientTool, ConversationId, FaultCode, FinishReason,
+    IdempotencyEntry, InputFault, MessageId, Problem, ProblemCode, Role, TurnId, TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
-use ports::{AgentTool, ModelRequest, ToolUse};
+use ports::{AgentTool, IdSource, ModelRequest, ToolUse};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use writes::Reply;
 
@@ -27,8 +30,9 @@ use crate::{
     toolbox::ToolsOfAgent,
 };
 
-/// A message whose turn is not stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A message whose turn is not stored. An idempotency key is bound to its serialized form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct EphemeralChat {
     /// The agent that is to reply.
     pub agent_id: AgentId,
@@ -42,12 +46,15 @@ pub struct EphemeralChat {
     /// chat.
     pub client_tools: Vec<ClientTool>,
     /// The client's demands on the model's tool calls.
+    #[serde(skip)]
     pub tool_use: ToolUse,
     /// True to leave out the messages that the sender may not send, instead of rejecting the chat.
+    #[serde(skip)]
     pub omits_refused_messages: bool,
     /// The user that sends the message.
     pub user_id: Option<String>,
     /// The id of the request, for the log.
+    #[serde(skip)]
     pub request_id: Option<String>,
 }
 
@@ -57,6 +64,10 @@ struct EphemeralTurn {
     started: TurnStarted,
     request: ModelRequest,
     chain: Vec<Candidate>,
+    /// The audience for which tool calls are shown.
+    audience: Audience,
+    /// The entry of the key that the turn has claimed.
+    claim: Option<IdempotencyEntry>,
     /// Cancelled once no caller reads the reply.
     abandoned: CancellationToken,
 }
@@ -68,32 +79,27 @@ impl TurnRunner {
         caller: ChatCaller<'_>,
         chat: EphemeralChat,
     ) -> Result<AcceptedTurn, ChatError> {
-        if is_blank(&chat.message) {
-            let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
-            return Err(ChatError::Invalid(vec![fault]));
-        }
-        let ChatCaller {
-            principal: caller,
-            credential,
-        } = caller;
+        chat.check()?;
+        let turn = self.ephemeral_turn(caller, chat).await?;
+        let guard = turn.abandoned.clone().drop_guard();
+        Ok(self.run_ephemeral(turn).guarded_by(guard))
+    }
+
+    /// Returns a turn that can run.
+    async fn ephemeral_turn(
+        &self,
+        caller: ChatCaller<'_>,
+        chat: EphemeralChat,
+    ) -> Result<EphemeralTurn, ChatError> {
         let context = self.context();
-        let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
-        let chat = chat.admit(caller, &agent).map_err(ChatError::Invalid)?;
+        let principal = caller.principal;
+        let agent = find_agent(&context.ports, principal, chat.agent_id).await?;
+        let chat = chat.admit(principal, &agent).map_err(ChatError::Invalid)?;
         let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
-        let audience = caller.audience_of_chat(chat.user_id.as_deref());
+        let audience = principal.audience_of_chat(chat.user_id.as_deref());
         check_tool_choice(&chat.tool_use.choice, &tools.tools, &agent.config, audience)?;
-        let ids = &context.ports.ids;
-        let subject = TurnSubject {
-            tenant: caller.tenant.clone(),
-            turn_id: TurnId::new(ids.next_id()),
-            conversation_id: ConversationId::new(ids.next_id()),
-            agent_id: agent.id,
-            user_id: chat.user_id.clone(),
-            started_by: caller.id.clone(),
-            credential: Some(Arc::clone(credential)),
-            request_id: chat.request_id.clone(),
-            is_ephemeral: true,
-        };
+        let ids = &*context.ports.ids;
+        let subject = chat.subject(caller, TurnId::new(ids.next_id()), ids);
         let started = TurnStarted {
             turn_id: subject.turn_id,
             conversation_id: None,
@@ -103,32 +109,36 @@ impl TurnRunner {
             agent_version: agent.version,
             continues: None,
         };
-        let chain = context.engines.chain(&caller.tenant, &agent);
+        let chain = context.engines.chain(&principal.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
         let user_id = chat.user_id.clone();
         let user = context
             .ports
-            .find_user(&caller.tenant, user_id.as_deref())
+            .find_user(&principal.tenant, user_id.as_deref())
             .await?;
         let request = ModelRequest {
             user,
             ..chat.request(&subject, agent, tools, first_engine)
         };
         let live = context.live.get_or_register(subject);
-        let abandoned = CancellationToken::new();
-        let turn = EphemeralTurn {
-            ownership: self.take_ownership(Arc::clone(&live), context.node.id()),
+        Ok(EphemeralTurn {
+            ownership: self.take_ownership(live, context.node.id()),
             started,
-            chain,
             request,
-            abandoned: abandoned.clone(),
-        };
+            chain,
+            audience,
+            claim: None,
+            abandoned: CancellationToken::new(),
+        })
+    }
+
+    fn run_ephemeral(&self, turn: EphemeralTurn) -> AcceptedTurn {
+        let context = self.context();
+        let (live, audience) = (Arc::clone(&turn.ownership.live), turn.audience);
         live.mark_started(turn.started.clone());
         let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
-        let turn_context = Arc::clone(context);
-        context.background.spawn_here(turn.run(turn_context));
-        let guard = abandoned.drop_guard();
-        Ok(AcceptedTurn::ephemeral(waiter, audience, guard))
+        context.background.spawn_here(turn.run(Arc::clone(context)));
+        AcceptedTurn::ephemeral(waiter, audience)
     }
 
     /// Returns the tools of a chat whose client has described those that it runs. Others of the client are
@@ -165,7 +175,14 @@ impl EphemeralTurn {
             Ok(None) => TurnOutcome::Cancelled,
             Err(_panic) => TurnOutcome::Failed(Problem::new(ProblemCode::Internal)),
         };
-        live.end(outcome);
+        self.end(outcome, &context).await;
+    }
+
+    async fn end(&self, outcome: TurnOutcome, context: &ChatContext) {
+        match &self.claim {
+            Some(entry) => self.settle(entry, outcome, context).await,
+            None => self.ownership.live.end(outcome),
+        }
     }
 
     /// Returns the end of a turn with a reply, or with calls of tools of the client.
@@ -189,6 +206,29 @@ impl EphemeralTurn {
 }
 
 impl EphemeralChat {
+    fn check(&self) -> Result<(), ChatError> {
+        if is_blank(&self.message) {
+            let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
+            return Err(ChatError::Invalid(vec![fault]));
+        }
+        Ok(())
+    }
+
+    /// Returns the ids of a turn of the chat.
+    fn subject(&self, caller: ChatCaller<'_>, turn_id: TurnId, ids: &dyn IdSource) -> TurnSubject {
+        TurnSubject {
+            tenant: caller.principal.tenant.clone(),
+            turn_id,
+            conversation_id: ConversationId::new(ids.next_id()),
+            agent_id: self.agent_id,
+            user_id: self.user_id.clone(),
+            started_by: caller.principal.id.clone(),
+            credential: Some(Arc::clone(caller.credential)),
+            request_id: self.request_id.clone(),
+            is_ephemeral: true,
+        }
+    }
+
     /// Returns the request to the engines of the agent. `first_engine` is the one that is asked first.
     fn request(
         self,

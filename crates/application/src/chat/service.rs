@@ -6,7 +6,8 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     ConversationId, CredentialSource, IdempotencyKey, MessageId, Principal, Stamp, TurnId,
 };
-use ports::Idempotent;
+use ports::{Idempotent, RepositoryError};
+use tokio::time::timeout;
 
 use super::{
     ChatContext,
@@ -17,7 +18,7 @@ use super::{
     conversation_locks::ConversationLocks,
     ephemeral::EphemeralChat,
     runner::TurnRunner,
-    start::TurnStarter,
+    start::{MAX_STORE_TIME, TurnStarter},
 };
 use crate::{
     IdempotencyConflict,
@@ -27,13 +28,13 @@ use crate::{
 };
 
 /// The maximum number of passes, if concurrent writes keep changing the conversation.
-const MAX_PASSES: usize = 20;
+pub(super) const MAX_PASSES: usize = 20;
 
 /// The longest time for which a turn waits for the turns before it.
 pub const MAX_QUEUE_TIME: Duration = Duration::from_mins(10);
 
 /// The operation that the idempotency keys of chats belong to, on REST and on sockets.
-const OPERATION: &str = "chat";
+pub(super) const OPERATION: &str = "chat";
 
 /// Stores a user's message as a turn, and has an engine reply to it.
 pub struct ChatService {
@@ -122,14 +123,31 @@ impl ChatService {
         Ok(None)
     }
 
-    /// Starts a turn of which nothing is stored. It is stopped when the result is dropped.
+    /// Starts a turn of which nothing is stored. It is stopped when the result is dropped. With a key only
+    /// the answer is stored: the turn then runs to its end, also if this future is dropped.
     pub async fn send_ephemeral(
         &self,
         caller: ChatCaller<'_>,
         chat: EphemeralChat,
+        key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         let runner = &self.pipeline.starter.runner;
-        runner.start_ephemeral(caller, chat).await
+        let Some(key) = key else {
+            return runner.start_ephemeral(caller, chat).await;
+        };
+        let (runner, background) = (Arc::clone(runner), self.context().background.clone());
+        let (principal, credential) = (caller.principal.clone(), Arc::clone(caller.credential));
+        let sending = async move {
+            let caller = ChatCaller {
+                principal: &principal,
+                credential: &credential,
+            };
+            runner.start_claimed(caller, chat, key).await
+        };
+        match timeout(MAX_STORE_TIME, DetachOnDrop::new(sending, background)).await {
+            Ok(started) => started,
+            Err(late) => Err(RepositoryError::Unavailable(late.into()).into()),
+        }
     }
 }
 

@@ -27,4 +27,4 @@ pub use reply_readers::{ReaderGuard, RemoteTurnInbox, ReplyReaders};
 pub use turn_events::TurnEventStream;
 
 pub(crate) use ownership::TurnOwnership;
-pub(crate) use turn_waiter::TurnWaiter;
+pub(crate) use turn_waiter::{MAX_OUTAGE, POLL_INTERVAL, TurnWaiter};

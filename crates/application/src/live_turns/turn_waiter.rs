@@ -70,7 +70,7 @@ impl TurnWaiter {
 
 /// The interval at which the store is polled for a turn of another process. The event log reports
 /// changes earlier, so this is only the upper bound.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time for which the store may be unavailable before the waiters get an error.
 pub(crate) const MAX_OUTAGE: Duration = Duration::from_secs(5);
 

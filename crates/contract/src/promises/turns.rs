@@ -56,6 +56,15 @@ macro_rules! turn_promises {
                 turns_that_end_together_have_their_own_usage,
                 a_request_to_a_model_is_written_once,
             }
+            claimed_keys {
+                a_claimed_key_is_used,
+                one_of_many_claims_of_one_key_is_applied,
+                the_answer_of_a_claimed_key_is_kept,
+                a_key_is_settled_only_by_its_turn,
+                a_released_claim_can_be_claimed_again,
+                a_claim_needs_a_live_node,
+                claims_of_dead_nodes_are_released,
+            }
             released_keys {
                 a_retryable_failure_releases_the_key,
                 a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversation,
@@ -233,6 +242,8 @@ macro_rules! turn_promises {
                 an_unconfirmed_cancellation_returns_the_turn_that_it_has_started,
                 unconfirmed_changes_are_written_once,
                 unconfirmed_steps_are_written_once,
+                an_unconfirmed_claim_is_written_once,
+                an_unconfirmed_claim_is_written_once,
             }
             turn_group_values {
                 turns_of_a_group_keep_their_own_values,

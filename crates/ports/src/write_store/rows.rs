@@ -9,8 +9,8 @@ mod usage;
 mod user;
 
 use domain::{
-    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq, TenantId,
-    Timestamp, TurnId,
+    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, NodeId, PrincipalId, Seq,
+    TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
 
@@ -131,6 +131,8 @@ pub struct IdempotencyRow {
     pub idempotency: IdempotencyEntry,
     /// The turn that it began, for chats.
     pub turn_id: Option<TurnId>,
+    /// The node that runs this turn, of which nothing else is stored.
+    pub claimed_by: Option<NodeId>,
 }
 
 impl IdempotencyRow {
@@ -140,6 +142,7 @@ impl IdempotencyRow {
             tenant: tenant.clone(),
             idempotency: idempotency.clone(),
             turn_id: None,
+            claimed_by: None,
         })
     }
 }

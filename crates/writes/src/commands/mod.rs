@@ -3,6 +3,7 @@
 mod answer_turn;
 mod begin_turn;
 mod cancel_turn;
+mod claim_key;
 mod completed_turn;
 mod continuation;
 mod create_agent;
@@ -35,6 +36,7 @@ use ports::RepositoryError;
 pub use self::{
     answer_turn::{AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, MayAnswer, NotStaff},
     cancel_turn::CancelTurn,
+    claim_key::{ClaimKey, ClaimOutcome},
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
     create_credential::CreateCredential,

@@ -4,6 +4,7 @@ mod asked;
 mod begin;
 mod cancel;
 mod changes;
+mod claim;
 mod completed_turn;
 mod conversation;
 mod deciding;

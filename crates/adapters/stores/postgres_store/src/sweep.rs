@@ -135,6 +135,16 @@ impl SweepSql for PostgresStore {
         delete from nodes n where n.swept and (select r.node_id from turns r \
             where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
 
+    const RELEASE_CLAIMS: &'static str = "\
+        with void as materialized ( \
+            select tenant_id, principal, operation, key from idempotency_records r \
+            where r.claimed_by is not null and not exists (select from nodes n \
+                where n.id = r.claimed_by and not n.swept) \
+            for update skip locked) \
+        delete from idempotency_records r using void v \
+        where r.tenant_id = v.tenant_id and r.principal = v.principal \
+            and r.operation = v.operation and r.key = v.key";
+
     const TENANTS_TO_SWEEP: &'static str = concat!(
         lost_nodes!(),
         "select r.tenant_id from lost l cross join lateral ( \

@@ -126,6 +126,10 @@ impl SweepSql for SqliteStore {
         delete from nodes where swept = 1 and not exists (select 1 from turns r \
             where r.node_id = nodes.id and r.status = 'in_progress')";
 
+    const RELEASE_CLAIMS: &'static str = "\
+        delete from idempotency_records where claimed_by is not null and not exists ( \
+            select 1 from nodes n where n.id = idempotency_records.claimed_by and n.swept = 0)";
+
     const TENANTS_TO_SWEEP: &'static str = concat!(
         lost_nodes!(),
         "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \

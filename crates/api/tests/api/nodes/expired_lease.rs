@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Expires the first node's lease, like a sweep with a fast clock.
-const MARK: &str =
+pub(super) const MARK: &str =
     "update nodes set swept = true where id = (select min(id::text)::uuid from nodes)";
 /// Asserts that exactly two nodes are registered.
 const ONLY_TWO_LIVE: &str = "do $$ begin \
@@ -20,7 +20,7 @@ const ONLY_TWO_LIVE: &str = "do $$ begin \
      end if; end $$";
 
 /// Executes a statement that no service executes.
-async fn execute_sql(pair: &NodePair, statement: &'static str) {
+pub(super) async fn execute_sql(pair: &NodePair, statement: &'static str) {
     let connection = pair.database.options().connect().await;
     let mut connection = connection.expect("the server answers");
     let outcome = connection.execute(statement).await;

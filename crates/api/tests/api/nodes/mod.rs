@@ -13,3 +13,4 @@ pub(crate) mod racing;
 #[cfg(feature = "redis")]
 mod redis;
 mod signals;
+mod unrecorded;

@@ -6,6 +6,7 @@ use domain::{
     HistoryLimits, HistoryMessage, ModelResponse, ModelStep, PastCalls, Repetition, Role, ToolCall,
     ToolEnd, ToolStep, Unanswered,
 };
+use serde::Serialize;
 
 use crate::{
     engines::{PARAGRAPH, object_text},
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// A message, as the client sends it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PastMessage {
     /// The author.
     pub role: Role,
@@ -24,7 +25,7 @@ pub struct PastMessage {
 }
 
 /// A call of a tool of the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PastCall {
     /// The id.
     pub id: String,

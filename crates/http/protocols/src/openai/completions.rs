@@ -62,7 +62,7 @@ pub(super) async fn create(
             sender.answer_or_send(conversation, message, key.0).await?
         }
         None => (
-            sender.send_ephemeral(&mut completion).await?,
+            sender.send_ephemeral(&mut completion, key.0).await?,
             Seen::default(),
         ),
     };
@@ -204,6 +204,7 @@ impl Submission<'_> {
     async fn send_ephemeral(
         self,
         completion: &mut CompletionRequest,
+        key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ApiError> {
         let texts = std::mem::take(&mut completion.texts);
         let chat = EphemeralChat {
@@ -218,7 +219,7 @@ impl Submission<'_> {
             request_id: RequestId::of(self.request),
         };
         let caller = self.authorized.chat_caller();
-        let sending = self.authorized.chat.send_ephemeral(caller, chat);
+        let sending = self.authorized.chat.send_ephemeral(caller, chat, key);
         sending.await.map_err(rejection)
     }
 }

@@ -20,7 +20,7 @@ use kit::{
     chat::{ChatRequest, RESPOND_ASYNC, ResponseMode},
     layers::RequestId,
     problem::ApiError,
-    request::{IDEMPOTENCY_KEY, IdempotencyHeader, Json, mark_replayed},
+    request::{IdempotencyHeader, Json, mark_replayed},
     state::HttpState,
     turn_stream::whole_reply,
 };
@@ -86,10 +86,10 @@ pub async fn chat(
                 .send(authorized.chat_caller(), *command, key);
             sending.await?
         }
-        SentChat::Ephemeral(chat) => {
+        SentChat::Ephemeral(chat, key) => {
             let sending = authorized
                 .chat
-                .send_ephemeral(authorized.chat_caller(), chat);
+                .send_ephemeral(authorized.chat_caller(), chat, key);
             sending.await?
         }
     };
@@ -114,7 +114,7 @@ pub async fn chat(
 /// A message that is stored in a conversation, or that is not stored.
 enum SentChat {
     Stored(Box<ChatCommand>, Option<IdempotencyKey>),
-    Ephemeral(EphemeralChat),
+    Ephemeral(EphemeralChat, Option<IdempotencyKey>),
 }
 
 impl SentChat {
@@ -128,15 +128,11 @@ impl SentChat {
             let command = body.into_command(request_id)?;
             return Ok(Self::Stored(Box::new(command), key));
         }
-        if key.is_some() {
-            let detail = "cannot be combined with 'store: false'";
-            return Err(ApiError::header(IDEMPOTENCY_KEY, detail));
-        }
         if mode == ResponseMode::Async {
             let detail = "'respond-async' cannot be combined with 'store: false'";
             return Err(ApiError::header("Prefer", detail));
         }
-        Ok(Self::Ephemeral(body.into_ephemeral(request_id)?))
+        Ok(Self::Ephemeral(body.into_ephemeral(request_id)?, key))
     }
 }
 

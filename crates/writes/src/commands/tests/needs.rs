@@ -11,8 +11,8 @@ use super::*;
 use crate::{
     CompletedTurn, Sweep, TurnEnding,
     commands::{
-        CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
-        DeleteConversation, FailQueuedTurn, RevokeCredential, SaveUser, UpdateAgent,
+        CancelTurn, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
+        DeleteAgent, DeleteConversation, FailQueuedTurn, RevokeCredential, SaveUser, UpdateAgent,
         UpdateConversation, UpdateCredential, UserChange,
     },
 };
@@ -250,6 +250,19 @@ fn a_change_of_a_credential_asks_for_its_facts() {
         stamp: fixture::stamp(9),
     };
     assert_eq!(asks_enough(&save).users.len(), 1);
+}
+
+#[test]
+fn a_claim_asks_for_its_facts() {
+    let claim = |key| ClaimKey {
+        tenant: fixture::tenant(),
+        idempotency: fixture::entry(key),
+        turn_id: fixture::turn_id(1),
+        node: fixture::node_id(1),
+    };
+    assert_eq!(asks_enough(&claim("new")).idempotency.len(), 1);
+    let outcome = rejected(&claim("used"), &all_facts());
+    assert!(matches!(outcome, Ok(ClaimOutcome::Replayed(_))));
 }
 
 /// A second query costs a round trip under the lock of the tenant.

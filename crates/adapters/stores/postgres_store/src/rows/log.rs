@@ -1,6 +1,6 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
-use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
+use domain::{AgentId, ConversationId, NodeId, Seq, TenantId, TurnId};
 use ports::write_store::{EventRow, IdempotencyRow, ReleasedKey};
 use sqlx::types::Json;
 
@@ -13,9 +13,9 @@ macro_rules! insert_records {
     () => {
         concat!(
             "insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, \
-                turn_id, answer, created_at) \
+                turn_id, answer, created_at, claimed_by) \
             select * from ",
-            unnest!(1 text, 2 text, 3 text, 4 text, 5 bytea, 6 uuid, 7 jsonb, 8 timestamptz),
+            unnest!(1 text, 2 text, 3 text, 4 text, 5 bytea, 6 uuid, 7 jsonb, 8 timestamptz, 9 uuid),
             " as n where true"
         )
     };
@@ -51,7 +51,8 @@ relational::statements! {
         insert_records!(),
         " on conflict (tenant_id, principal, operation, key) do update \
             set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
-                released_into = null, released_by = null, answer = excluded.answer, created_at = excluded.created_at"
+                released_into = null, released_by = null, answer = excluded.answer, \
+                created_at = excluded.created_at, claimed_by = excluded.claimed_by"
     );
 
     const RAISE_HEADS: &str = concat!(
@@ -114,6 +115,7 @@ fn bind_records(parameters: Parameters, rows: &[IdempotencyRow]) -> Parameters {
         .column(rows, |row| row.turn_id.map(TurnId::uuid))
         .column(rows, |row| row.idempotency.result.as_ref().map(Json))
         .column(rows, |row| row.idempotency.created_at.date_time())
+        .column(rows, |row| row.claimed_by.map(NodeId::uuid))
 }
 
 /// Updates the heads of the logs with new events.

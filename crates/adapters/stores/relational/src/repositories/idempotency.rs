@@ -1,7 +1,7 @@
 //! Idempotency records.
 
 use async_trait::async_trait;
-use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
+use domain::{ConversationId, IdempotencyEntry, IdempotencyRecord, TenantId, TurnId};
 use ports::{IdempotencyRepository, RepositoryError, write_store::is_within_retention};
 
 use super::Repositories;
@@ -17,6 +17,12 @@ statements! {
         select fingerprint, turn_id, released_into, released_by, answer, created_at \
         from idempotency_records \
         where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
+
+    const SETTLE: &str = "\
+        update idempotency_records set answer = $1, released_into = $2, claimed_by = null, \
+            released_by = case when $2 is null then null else turn_id end, \
+            turn_id = case when $2 is null then turn_id end \
+        where tenant_id = $3 and principal = $4 and operation = $5 and key = $6 and turn_id = $7";
 }
 
 #[async_trait]
@@ -29,6 +35,27 @@ impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for Repositories
         let key = key(tenant, idempotency);
         let record = read(self.0.fetch_optional(FIND, &key).await?)?;
         Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
+    }
+
+    async fn settle(
+        &self,
+        tenant: &TenantId,
+        idempotency: &IdempotencyEntry,
+        turn: TurnId,
+        released_into: Option<ConversationId>,
+    ) -> Result<bool, RepositoryError> {
+        let [tenant, principal, operation, key] = key(tenant, idempotency);
+        let answer = idempotency.result.as_ref();
+        let parameters = parameters![
+            answer,
+            released_into,
+            tenant,
+            principal,
+            operation,
+            key,
+            turn
+        ];
+        Ok(self.0.execute(SETTLE, parameters).await? > 0)
     }
 }
 

@@ -29,6 +29,9 @@ pub trait SweepSql: Store<Row: ReadAs<(String,)> + ReadAs<StoredAddress>> {
         /// Marks dead nodes other than 1.
         const MARK_DEAD_NODES: &'static str;
 
+        /// Deletes the records of keys whose claims are of nodes that are unknown or marked as dead.
+        const RELEASE_CLAIMS: &'static str;
+
         /// The ids of the tenants with turns of dead nodes, or with turns that are queued for longer than
         /// 1 or can start.
         const TENANTS_TO_SWEEP: &'static str;
@@ -51,7 +54,10 @@ impl<S: SweepSql> SweepRepository for Repositories<S> {
         let mark = self.0.transaction(move |connection| {
             Box::pin(async move {
                 S::execute_in(connection, S::DELETE_DEAD_NODES, &[]).await?;
-                S::execute_in(connection, S::MARK_DEAD_NODES, parameters![own]).await
+                let marked =
+                    S::execute_in(connection, S::MARK_DEAD_NODES, parameters![own]).await?;
+                S::execute_in(connection, S::RELEASE_CLAIMS, &[]).await?;
+                Ok(marked)
             })
         });
         mark.await

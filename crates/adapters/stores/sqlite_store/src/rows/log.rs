@@ -20,8 +20,8 @@ relational::statements! {
 
     const WRITE_RECORD: &str = "\
         insert or replace into idempotency_records (tenant_id, principal, operation, key, \
-            fingerprint, turn_id, answer, created_at) \
-        values (?, ?, ?, ?, ?, ?, ?, ?)";
+            fingerprint, turn_id, answer, created_at, claimed_by) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const RAISE_HEAD: &str = "update tenants set head_seq = ? where id = ?";
 }
@@ -78,6 +78,7 @@ pub(super) fn write_record<'r>(changes: &mut Changes<'r>, row: &'r IdempotencyRo
             row.turn_id.into(),
             used.result.as_ref().into(),
             used.created_at.into(),
+            row.claimed_by.into(),
         ],
     );
 }
