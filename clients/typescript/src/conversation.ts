@@ -78,8 +78,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
   const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
-  const { getSnapshot, subscribe, update } = view.shown;
-  const change = (changed: (messages: Messages) => Messages) => update((state) => ({ ...state, messages: changed(state.messages) }));
+  const { shown, change } = view;
+  const { getSnapshot, subscribe, update } = shown;
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
@@ -94,7 +94,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   let isStopped = false;
   /** The conversation, for a message, and for the place where it is kept. */
   const target = id ? { conversationId: id } : { agentId, conversationKey: key, userId };
-  const owner = id ? [id] : [agentId ?? "", userId ?? "", key ?? ""];
+  const owner = id ? [id] : [agentId, userId, key];
 
   const cancel = (turnId: string): Promise<unknown> => rest.turns.cancel(turnId).catch(view.fail);
 
@@ -283,7 +283,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       outcomes.set(call.id, outcome);
       await answer(await outcome);
     };
-    const { locks } = globalThis.navigator ?? {};
+    const locks = globalThis.navigator?.locks;
     // A page that may not use locks is on its own.
     await (locks ? locks.request(`agent-service:${call.id}`, { signal }, run).catch(() => (signal.aborted ? undefined : run())) : run());
   };
@@ -316,7 +316,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     send: (text, more) => start({ ...more, message: text }),
     async regenerate(id) {
       const { messages } = getSnapshot();
-      const newest = messages.findLast((known) => id === undefined || known.id === id);
+      const newest = messages.findLast((known) => known.id === (id ?? known.id));
       // Nothing was read, or a message is kept that may have arrived or not.
       if (!newest || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) {
         if (view.active < 1) loading = undefined;
@@ -341,7 +341,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (turnId && getSnapshot().status === "requires_action") await enqueue(catchUp);
     },
     approve: (callId) => decide({ callId, decision: "approve" }),
-    deny: (callId, reason) => decide({ callId, decision: "deny", ...(reason && { reason }) }),
+    deny: (callId, reason) => decide({ callId, decision: "deny", reason: reason || undefined } as Answer),
     setTools(given) {
       tools = given;
       callTools();

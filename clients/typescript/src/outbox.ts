@@ -19,7 +19,7 @@ export interface Unsent {
 /** The messages of one conversation and one principal that a reload must neither lose nor repeat. */
 export interface Outbox {
   /** Keeps the messages in storage: `owner` identifies the service, the principal and the conversation. */
-  open(owner: readonly string[]): void;
+  open(owner: readonly (string | undefined)[]): void;
   /** Returns the kept messages in the order in which they were sent. */
   read(): Unsent[];
   add(unsent: Unsent): void;

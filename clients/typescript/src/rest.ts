@@ -52,7 +52,7 @@ const callOf = (transport: Transport, method: string, path: string) => {
     const target = path.replace("{id}", () => segment(String(given.shift())));
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const request = {
-      idempotencyKey: method === "post" ? randomId() : undefined,
+      ...(method === "post" && { idempotencyKey: randomId() }),
       ...options,
       method: method.toUpperCase(),
       path: target,
@@ -65,7 +65,7 @@ const callOf = (transport: Transport, method: string, path: string) => {
 
 export const createRest = (transport: Transport): Rest => {
   const groups = Object.entries(operations).map(([group, calls]) => {
-    const path = `/api/${group.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const path = `/api/${group.replace(/[A-Z]/g, "-$&").toLowerCase()}`;
     const named = calls.split(",").map((call) => {
       const [name, method, rest = ""] = call.split(" ") as [string, string, string?];
       return [name, callOf(transport, method, path + rest)];

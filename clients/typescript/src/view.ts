@@ -1,7 +1,7 @@
 import { lost, type ProblemCode, ProblemError } from "./errors.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
+import { applyLive, type ConversationState, hasEnded, type Messages, merge, messageOf, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
 import { segment, type Transport } from "./transport.js";
@@ -23,6 +23,7 @@ export type ConversationName =
 /** The members of a name, of which those of its kind are present. */
 export type NameParts = { [Part in "id" | "agentId" | "key" | "userId"]?: string | undefined };
 
+type Stored = components["schemas"]["Message"];
 type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Rest["conversations"][Operation]>>;
 
 const reasonIs = (error: unknown, code: ProblemCode): boolean => lost(error).code === code;
@@ -33,6 +34,7 @@ const LOADED = 100;
 /** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
 export interface View {
   readonly shown: MutableState<ConversationState>;
+  change(this: void, changed: (messages: Messages) => Messages): void;
   /** The turn whose stream this tab reads. */
   turnId: string | undefined;
   /** Resolves once the turn of the newest request of this tab is known. */
@@ -57,6 +59,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
   let stop = () => {};
   let newest: Promise<void> = Promise.resolve();
 
+  const change: View["change"] = (changed) => shown.update((state) => ({ ...state, messages: changed(state.messages) }));
+
   const show = async (received: ChannelFrame, signal: AbortSignal): Promise<void> => {
     // The turn of a request in progress is shown from its own stream, as soon as it is known.
     await view.turnKnown;
@@ -68,9 +72,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     }
     const { turnId } = received.event as { turnId?: string };
     if (turnId && (turnId === view.turnId || hasEnded(shown.getSnapshot().messages, turnId))) return;
-    if (received.type === "live") {
-      return shown.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
-    }
+    if (received.type === "live") return change((messages) => applyLive(messages, received.event));
     const { type, data } = received.event;
     if (type === "conversation.created") {
       // It may have been deleted since.
@@ -81,34 +83,40 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     await view.read(signal);
-    if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
+    if (type === "turn.started") change((messages) => withReply(messages, turnId ?? ""));
     if (view.active < 1) await view.settle(signal);
   };
 
   const view: View = {
     shown,
+    change,
     turnId: undefined,
     turnKnown: undefined,
     active: 0,
 
     async read(signal) {
       const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
-      const receive = async (response: Response): Promise<Page<"get"> | undefined> => {
-        // The events since the first of the two reads are followed: the second can show some of them.
-        position = Number(response.headers.get("X-Event-Seq"));
-        const body = await response.json();
-        return id ? body : (body as Page<"list">).data[0];
-      };
-      const clear = (error: unknown): never => {
+      try {
+        const found = await transport.send({ ...named, signal }, async (response): Promise<Page<"get"> | undefined> => {
+          // The events since the first of the two reads are followed: the second can show some of them.
+          position = Number(response.headers.get("X-Event-Seq"));
+          const body = await response.json();
+          return id ? body : (body as Page<"list">).data[0];
+        });
+        const read: Promise<{ data?: Stored[]; greeting?: string | null }> = found
+          ? rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal })
+          : rest.profiles.get(agentId as string, undefined, { signal });
+        const { data, greeting } = await read;
+        // It will be the first message, once the conversation exists.
+        const begun = greeting ? [{ id: agentId, role: "agent", content: greeting } as Stored] : [];
+        const stored = (data ?? begun).map(messageOf).reverse();
+        change((messages) => merge(stored, messages, view.turnId));
+        return found;
+      } catch (error) {
         // It was deleted, or never existed.
-        if (reasonIs(error, "conversation_not_found")) shown.update((state) => ({ ...state, messages: [] }));
+        if (reasonIs(error, "conversation_not_found")) change(() => []);
         throw error;
-      };
-      const found = await transport.send({ ...named, signal }, receive).catch(clear);
-      const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }).catch(clear));
-      const stored = (page?.data ?? []).map(messageOf).reverse();
-      shown.update((state) => ({ ...state, messages: merge(stored, state.messages, view.turnId) }));
-      return found;
+      }
     },
 
     follow(conversationId, signal) {
@@ -135,12 +143,14 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
 
     async settle(signal) {
       const { status, turnId } = shown.getSnapshot().messages.at(-1) ?? {};
-      const turn = status === "failed" && turnId ? await rest.turns.get(turnId, undefined, { signal }) : undefined;
-      if (turn?.error) return view.fail(new ProblemError(turn.error));
-      shown.update(({ messages }) => {
-        const has = (wanted: string) => messages.some(({ status }) => status === wanted);
-        return { messages, status: has("streaming") ? "streaming" : has("requires_action") ? "requires_action" : "ready" };
-      });
+      if (status === "failed" && turnId) {
+        const { error } = await rest.turns.get(turnId, undefined, { signal });
+        if (error) return view.fail(new ProblemError(error));
+      }
+      shown.update(({ messages }) => ({
+        messages,
+        status: (["streaming", "requires_action"] as const).find((open) => messages.some(({ status }) => status === open)) ?? "ready",
+      }));
     },
   };
   return view;

@@ -60,6 +60,31 @@ test("a page shows a conversation, in strict mode too", async () => {
   await expect.poll(() => service.turns(agentId, "page")).toEqual(["completed"]);
 });
 
+test("a page shows the greeting before the conversation exists, and not twice once it is stored", async () => {
+  const greeting = "How can I help?";
+  const agentId = await service.newAgent({ greeting });
+  const client = open();
+  const page = (key: string) => <Page key={key} chat={client.conversation({ agentId, key })} />;
+  const shown = render(page("new"));
+  await screen.findByText(greeting);
+  expect((await client.conversations.list({ agentId })).data).toEqual([]);
+  await expect.poll(() => screen.getByRole<HTMLButtonElement>("button").disabled).toBe(false);
+  fireEvent.click(screen.getByRole("button"));
+  await screen.findByText("You said: Hello");
+  expect(screen.getAllByText(/./, { selector: "p" }).map(({ textContent }) => textContent)).toEqual([greeting, "Hello", "You said: Hello"]);
+
+  await client.conversations.create({ agentId, conversationKey: "stored" });
+  shown.rerender(page("stored"));
+  await expect.poll(() => screen.queryAllByText(greeting)).toHaveLength(1);
+  await expect.poll(() => screen.getByRole<HTMLButtonElement>("button").disabled).toBe(false);
+  fireEvent.click(screen.getByRole("button"));
+  await screen.findByText("You said: Hello");
+  shown.rerender(page("new"));
+  shown.rerender(page("stored"));
+  await screen.findByText("You said: Hello");
+  expect(screen.getAllByText(greeting)).toHaveLength(1);
+});
+
 test("a page approves calls, and has tools that see its current state, in strict mode too", async () => {
   const cart = { name: "open_cart", run: "client", description: "Opens the cart.", parameters: { type: "object" } };
   const agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }, cart] });
