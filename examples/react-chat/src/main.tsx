@@ -29,7 +29,7 @@ const Chat = ({ name }: { name: string }) => {
           </article>
         ))}
         {error && <p role="alert">{error.title}</p>}
-        {!isBusy && (error || messages.length > 0) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
+        {!isBusy && (error || messages.some(({ role }) => role === "user")) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
       <form action={(form) => submit(String(form.get("text")))}>
         <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
