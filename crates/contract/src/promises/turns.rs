@@ -243,7 +243,6 @@ macro_rules! turn_promises {
                 unconfirmed_changes_are_written_once,
                 unconfirmed_steps_are_written_once,
                 an_unconfirmed_claim_is_written_once,
-                an_unconfirmed_claim_is_written_once,
             }
             turn_group_values {
                 turns_of_a_group_keep_their_own_values,
