@@ -70,7 +70,7 @@ fn record_of(turn: TurnId) -> IdempotencyRecord {
 /// the record: other claims, whatever their command, and turns that are stored.
 pub async fn a_claimed_key_is_used(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
-    let node = setup::node(storage, 1).await;
+    let node = setup::node(storage, 2).await;
     let head = log::head(storage, &fixture::tenant()).await;
     assert_eq!(claim(storage, key(), 1, node).await, ClaimOutcome::Claimed);
     let expected = record_of(fixture::turn_id(1));

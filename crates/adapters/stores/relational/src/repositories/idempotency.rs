@@ -19,9 +19,12 @@ statements! {
         where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
 
     const SETTLE: &str = "\
-        update idempotency_records set answer = $1, released_into = $2, claimed_by = null, \
-            released_by = case when $2 is null then null else turn_id end, \
-            turn_id = case when $2 is null then turn_id end \
+        update idempotency_records set answer = $1, claimed_by = null \
+        where tenant_id = $2 and principal = $3 and operation = $4 and key = $5 and turn_id = $6";
+
+    const RELEASE: &str = "\
+        update idempotency_records set answer = $1, claimed_by = null, turn_id = null, \
+            released_into = $2, released_by = turn_id \
         where tenant_id = $3 and principal = $4 and operation = $5 and key = $6 and turn_id = $7";
 }
 
@@ -46,16 +49,22 @@ impl<S: Store<Row: ReadAs<StoredRecord>>> IdempotencyRepository for Repositories
     ) -> Result<bool, RepositoryError> {
         let [tenant, principal, operation, key] = key(tenant, idempotency);
         let answer = idempotency.result.as_ref();
-        let parameters = parameters![
-            answer,
-            released_into,
-            tenant,
-            principal,
-            operation,
-            key,
-            turn
-        ];
-        Ok(self.0.execute(SETTLE, parameters).await? > 0)
+        let changed = if released_into.is_some() {
+            let parameters = parameters![
+                answer,
+                released_into,
+                tenant,
+                principal,
+                operation,
+                key,
+                turn
+            ];
+            self.0.execute(RELEASE, parameters).await?
+        } else {
+            let parameters = parameters![answer, tenant, principal, operation, key, turn];
+            self.0.execute(SETTLE, parameters).await?
+        };
+        Ok(changed > 0)
     }
 }
 
