@@ -1,11 +1,11 @@
 //! `AgentRepository::list`: orders, filters, and pages that stay correct during changes.
 
-use domain::{Agent, AgentId, Listed, Seq};
+use domain::{Agent, AgentId, AgentReach, Listed, Seq};
 use ports::{AgentFilter, AgentPosition, AgentQuery};
 
 use crate::{
     Store, fixture,
-    pages::{agents, agents_behind},
+    pages::{after_agent, agents, agents_behind},
     results::ResultExt as _,
     setup,
 };
@@ -196,12 +196,45 @@ pub async fn deleted_agents_are_not_listed(storage: &Store) {
     }
 }
 
+/// Agents out of reach are not listed, and take no place on a page.
+pub async fn agents_out_of_reach_take_no_place_on_a_page(storage: &Store) {
+    for number in 1..=6 {
+        let agent = fixture::agent_able_to(number, &["time"]);
+        setup::insert_agent(storage, agent).await;
+    }
+    let reach = AgentReach::only([1, 4, 6, 404].map(fixture::agent_id));
+    let by_id = AgentFilter::Ids((1..=6).map(fixture::agent_id).collect());
+    for filter in [AgentFilter::All, name_prefix(""), capability("time"), by_id] {
+        let mut query = AgentQuery {
+            filter: filter.clone(),
+            reach: reach.clone(),
+            after: None,
+            limit: 2,
+        };
+        let tenant = fixture::tenant();
+        let first = storage.agents.list(&tenant, &query).await.success().value;
+        assert!(first.has_more, "{filter:?}");
+        query.after = first.items.last().map(after_agent);
+        let second = storage.agents.list(&tenant, &query).await.success().value;
+        assert!(!second.has_more, "{filter:?}");
+        assert_eq!(
+            (first.items.len(), second.items.len()),
+            (2, 1),
+            "{filter:?}"
+        );
+        let mut listed = [ids_of_page(&first.items), ids_of_page(&second.items)].concat();
+        listed.sort();
+        assert_eq!(listed, [1, 4, 6].map(fixture::agent_id), "{filter:?}");
+    }
+}
+
 /// A position comes from a client, so one that no name can have is valid like any other.
 pub async fn a_listing_continues_after_a_position_with_nul(storage: &Store) {
     store_names(storage, &["ada", "ada b", "adam"]).await;
     for (prefix, expected) in [("ada", &["ada b", "adam"][..]), ("ada\0x", &[])] {
         let query = AgentQuery {
             filter: AgentFilter::NamePrefix(prefix.to_owned()),
+            reach: AgentReach::ALL,
             after: Some(AgentPosition {
                 sort_seq: Seq::default(),
                 id: fixture::agent_id(9),

@@ -1,6 +1,8 @@
 //! Reading listings page by page in tests.
 
-use domain::{Agent, Conversation, Credential, CredentialKind, Listed, text::search_key};
+use domain::{
+    Agent, AgentReach, Conversation, Credential, CredentialKind, Listed, text::search_key,
+};
 use ports::{
     AgentFilter, AgentPosition, AgentQuery, ConversationFilter, ConversationPosition,
     ConversationQuery,
@@ -12,7 +14,7 @@ use crate::{Store, fixture, results::ResultExt as _};
 pub(crate) const TOO_MANY_PAGES: usize = 200;
 
 /// Returns the position of an agent.
-fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
+pub(crate) fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
     AgentPosition {
         sort_seq: agent.sort_seq,
         id: agent.item.id,
@@ -29,6 +31,7 @@ pub(crate) async fn agents(
 ) -> (Vec<Listed<Agent>>, bool) {
     let query = AgentQuery {
         filter: filter.clone(),
+        reach: AgentReach::ALL,
         after: after.map(after_agent),
         limit,
     };

@@ -55,6 +55,7 @@ macro_rules! storage_promises {
                 a_capability_listing_reflects_updates,
                 a_capability_listing_continues_after_agents_lose_the_capability,
                 deleted_agents_are_not_listed,
+                agents_out_of_reach_take_no_place_on_a_page,
             }
             group_values {
                 agents_of_a_group_keep_their_own_values,

@@ -80,6 +80,7 @@ pub async fn agents_of_another_tenant_are_not_found(storage: &Store) {
     ] {
         let query = AgentQuery {
             filter,
+            reach: AgentReach::ALL,
             after: None,
             limit: 10,
         };

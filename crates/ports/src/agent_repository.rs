@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
+use domain::{Agent, AgentId, AgentReach, AsOf, Listed, Page, Seq, TenantId};
 
 use crate::RepositoryError;
 
@@ -37,6 +37,8 @@ pub struct AgentPosition {
 pub struct AgentQuery {
     /// The agents to list.
     pub filter: AgentFilter,
+    /// The agents of which those are listed. Others take no place on a page.
+    pub reach: AgentReach,
     /// The position after which the page starts; `None` for the first page.
     pub after: Option<AgentPosition>,
     /// The maximum number of agents.

@@ -43,6 +43,7 @@ impl AgentService {
         let name_key = text::search_key(name);
         let mut query = AgentQuery {
             filter: AgentFilter::NamePrefix(name_key.clone()),
+            reach: caller.agents.clone(),
             after: None,
             limit,
         };
@@ -60,8 +61,7 @@ impl AgentService {
                 name_key: name_key.clone(),
             });
             let items = page.into_items().items.into_iter();
-            let is_named = |agent: &Agent| agent.name == name && caller.agents.contains(agent.id);
-            found.extend(items.filter(is_named));
+            found.extend(items.filter(|agent| agent.name == name));
             if found.len() >= limit || query.after.is_none() {
                 found.truncate(limit);
                 return Ok(found);
@@ -87,19 +87,15 @@ impl AgentService {
                 id: AgentId::new(at.id),
                 name_key: at.name,
             });
-        let reach = &caller.agents;
-        let filter = match (listing, reach.ids()) {
-            (AgentListing::All, None) => AgentFilter::All,
-            (AgentListing::All, Some(ids)) => AgentFilter::Ids(ids.to_vec()),
-            (AgentListing::Name(prefix), _) => AgentFilter::NamePrefix(text::search_key(prefix)),
-            (AgentListing::Capability(name), _) => AgentFilter::Capability(name.clone()),
-            (AgentListing::Ids(ids), _) => {
-                let ids = ids.iter().copied().filter(|id| reach.contains(*id));
-                AgentFilter::Ids(ids.collect())
-            }
+        let filter = match listing {
+            AgentListing::All => AgentFilter::All,
+            AgentListing::Name(prefix) => AgentFilter::NamePrefix(text::search_key(prefix)),
+            AgentListing::Capability(name) => AgentFilter::Capability(name.clone()),
+            AgentListing::Ids(ids) => AgentFilter::Ids(ids.iter().copied().collect()),
         };
         let query = AgentQuery {
             filter,
+            reach: caller.agents.clone(),
             after,
             limit,
         };
@@ -123,9 +119,7 @@ impl AgentService {
                     },
                 )
             });
-            let mut page = page.into_items();
-            page.items.retain(|agent| reach.contains(agent.id));
-            (page, next)
+            (page.into_items(), next)
         }))
     }
 }

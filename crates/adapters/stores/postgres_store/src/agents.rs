@@ -56,7 +56,8 @@ impl AgentSql for PostgresStore {
     );
 
     const LIST_BY_NAME: &'static str = list!(
-        "agents a where a.tenant_id = $1 and (a.name_key, a.id) > ($3, $4) and a.name_key < $5",
+        "agents a where a.tenant_id = $1 and (a.name_key, a.id) > ($3, $4) and a.name_key < $5 \
+         and ($6::uuid[] is null or a.id = any($6))",
         "a.name_key, a.id",
         "name_key, id"
     );
@@ -65,7 +66,8 @@ impl AgentSql for PostgresStore {
     const LIST_BY_CAPABILITY: &'static str = list!(
         "agent_capabilities c cross join lateral (select * from agents a \
          where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
-         where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4)",
+         where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4) \
+         and ($6::uuid[] is null or a.id = any($6))",
         "c.sort_seq desc, c.agent_id desc",
         "sort_seq desc, id desc"
     );

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use contract::{Store, fixture};
 use domain::{
-    Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
-    SecretDigest, Seq,
+    Agent, AgentId, AgentReach, ConversationId, Credential, CredentialKind, EventData,
+    LimitOverrides, SecretDigest, Seq,
     credential::{Proof, StoredSecret},
 };
 use ports::{
@@ -70,6 +70,7 @@ async fn listed(storage: &Store) -> (Vec<AgentId>, Vec<ConversationId>) {
     let (tenant, limit) = (fixture::tenant(), 10);
     let query = AgentQuery {
         filter: AgentFilter::All,
+        reach: AgentReach::ALL,
         after: None,
         limit,
     };

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::Repositories;
 use crate::{
-    Store, page_budget, parameters,
+    Parameter, Store, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
     stored::{StoredAgent, StoredAgentVersion},
@@ -31,10 +31,11 @@ pub trait AgentSql:
         /// At most 2 agents before the position and id 3 and 4, newest first.
         const LIST_ALL: &'static str;
 
-        /// At most 2 agents from after the search key and id 3 and 4 up to the search key 5.
+        /// At most 2 agents from after the search key and id 3 and 4 up to the search key 5, with one of the
+        /// ids 6 unless that is null.
         const LIST_BY_NAME: &'static str;
 
-        /// Those of `LIST_ALL` with capability 5.
+        /// Those of `LIST_ALL` with capability 5, and with one of the ids 6 unless that is null.
         const LIST_BY_CAPABILITY: &'static str;
 
         /// Those of `LIST_ALL` with one of the ids 5.
@@ -77,23 +78,34 @@ impl<S: AgentSql> AgentRepository for Repositories<S> {
         let (before, id) = after.map_or((Seq(i64::MAX), Uuid::max()), |after| {
             (after.sort_seq, after.id.uuid())
         });
+        let uuids = |ids: &[AgentId]| ids.iter().map(|id| id.uuid()).collect::<Vec<_>>();
+        let reach = query.reach.ids().map(uuids);
+        let reach = reach.as_deref();
         let rows = match &query.filter {
             AgentFilter::All => {
-                let parameters = parameters![tenant, limit, before, id];
-                self.0.fetch_all(S::LIST_ALL, parameters).await?
+                if let Some(ids) = reach {
+                    let parameters = parameters![tenant, limit, before, id, ids];
+                    self.0.fetch_all(S::LIST_BY_IDS, parameters).await?
+                } else {
+                    let parameters = parameters![tenant, limit, before, id];
+                    self.0.fetch_all(S::LIST_ALL, parameters).await?
+                }
             }
             AgentFilter::NamePrefix(prefix) => {
                 let range = name_range(prefix, after);
                 let (name, id) = (range.after.0.as_str(), range.after.1);
-                let parameters = parameters![tenant, limit, name, id, range.end.as_str()];
+                let reach = Parameter::Ids(reach);
+                let parameters = parameters![tenant, limit, name, id, range.end.as_str(), reach];
                 self.0.fetch_all(S::LIST_BY_NAME, parameters).await?
             }
             AgentFilter::Capability(capability) => {
-                let parameters = parameters![tenant, limit, before, id, capability.as_str()];
+                let (capability, reach) = (capability.as_str(), Parameter::Ids(reach));
+                let parameters = parameters![tenant, limit, before, id, capability, reach];
                 self.0.fetch_all(S::LIST_BY_CAPABILITY, parameters).await?
             }
             AgentFilter::Ids(ids) => {
-                let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+                let ids = ids.iter().filter(|id| query.reach.contains(**id));
+                let ids: Vec<Uuid> = ids.map(|id| id.uuid()).collect();
                 let parameters = parameters![tenant, limit, before, id, ids.as_slice()];
                 self.0.fetch_all(S::LIST_BY_IDS, parameters).await?
             }
