@@ -83,8 +83,8 @@ pub async fn a_claimed_key_is_used(storage: &Store) {
         idempotency: Some(key()),
         ..fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0))
     };
-    let begun = storage.turns.begin_turn(begin).await.success();
-    assert_eq!(begun, BeginOutcome::Replayed(expected));
+    let outcome = storage.turns.begin_turn(begin).await.success();
+    assert_eq!(outcome, BeginOutcome::Replayed(expected));
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
 }
 

@@ -79,7 +79,7 @@ impl TurnRunner {
         caller: ChatCaller<'_>,
         chat: EphemeralChat,
     ) -> Result<AcceptedTurn, ChatError> {
-        chat.check()?;
+        chat.check().map_err(ChatError::Invalid)?;
         let turn = self.ephemeral_turn(caller, chat).await?;
         let guard = turn.abandoned.clone().drop_guard();
         Ok(self.run_ephemeral(turn).guarded_by(guard))
@@ -206,10 +206,10 @@ impl EphemeralTurn {
 }
 
 impl EphemeralChat {
-    fn check(&self) -> Result<(), ChatError> {
+    fn check(&self) -> Result<(), Vec<InputFault>> {
         if is_blank(&self.message) {
             let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
-            return Err(ChatError::Invalid(vec![fault]));
+            return Err(vec![fault]);
         }
         Ok(())
     }

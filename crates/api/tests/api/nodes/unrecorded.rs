@@ -7,7 +7,7 @@ use super::{
     expired_lease::{MARK, execute_sql},
     pair::{Node, NodePair},
 };
-use crate::response::Request;
+use crate::{response::Request, sse_client::EventStream};
 
 fn chat(node: &Node, body: &Value) -> Request {
     node.chat(body).header("Idempotency-Key", "k")
@@ -42,13 +42,19 @@ async fn the_key_of_a_dead_node_is_released() {
     let body = unrecorded(&pair);
     let first = chat(&pair.a, &body).begin();
     let call = pair.a.script.next_call().await;
-    let twin = chat(&pair.b, &body).begin();
+    // Its response begins once it waits for the turn of the other node.
+    let streamed = chat(&pair.b, &body).header("Accept", "text/event-stream");
+    let mut twin = EventStream::open(streamed).await;
     execute_sql(&pair, MARK).await;
     call.wait_until_stopped().await;
-    for interrupted in [first, twin] {
-        let interrupted = interrupted.await.expect("an answer");
-        interrupted.problem(ProblemCode::Interrupted);
-    }
+    let first = first.await.expect("an answer");
+    first.problem(ProblemCode::Interrupted);
+    let events = twin.remaining().await;
+    let failed = &events.last().expect("an end").data;
+    assert_eq!(
+        (&failed["type"], &failed["error"]["code"]),
+        (&json!("turn.failed"), &json!("interrupted"))
+    );
     let again = chat(&pair.b, &body).begin();
     pair.b.script.next_call().await.answer("Once.").await;
     let again = again.await.expect("an answer");

@@ -1,9 +1,12 @@
 //! Idempotency keys of chats of which nothing else is stored. A turn claims its key before it runs, and its
 //! answer is stored before its caller receives it. Requests with the same key receive that answer, or wait for it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use domain::{IdempotencyEntry, IdempotencyKey, IdempotencyRecord, Problem, ProblemCode};
+use domain::{IdempotencyEntry, IdempotencyKey, Problem, ProblemCode};
 use ports::{Idempotent, RepositoryError};
 use tokio::time::{Instant, sleep};
 use writes::{ClaimKey, ClaimOutcome};
@@ -16,7 +19,9 @@ use crate::{
         service::{MAX_PASSES, OPERATION},
     },
     idempotency::{check_key, entry, stored_result, with_result},
-    live_turns::{LiveTurn, MAX_OUTAGE, POLL_INTERVAL, TurnOutcome, TurnOwnership, TurnWaiter},
+    live_turns::{
+        LiveTurn, MAX_OUTAGE, POLL_INTERVAL, TurnOutcome, TurnOwnership, TurnSubject, TurnWaiter,
+    },
 };
 
 /// The pause before an answer is stored again while the store is unavailable.
@@ -31,7 +36,7 @@ impl TurnRunner {
         key: IdempotencyKey,
     ) -> Result<AcceptedTurn, ChatError> {
         let (context, principal) = (self.context(), caller.principal);
-        chat.check()?;
+        chat.check().map_err(ChatError::Invalid)?;
         // Before the key is looked up: a chat with an agent out of reach is no repetition of an accepted one.
         if !principal.agents.contains(chat.agent_id) {
             return Err(ChatError::AgentNotFound);
@@ -48,10 +53,22 @@ impl TurnRunner {
                 Err(error) => Err(error),
             };
             let (records, tenant) = (&*context.ports.idempotency, &principal.tenant);
-            return match check_key(records, tenant, Some(&entry), outcome).await? {
-                Idempotent::Applied(turn) => Ok(self.run_ephemeral(turn)),
-                Idempotent::Replayed(record) => self.replay(caller, &chat, entry, record),
+            let record = match check_key(records, tenant, Some(&entry), outcome).await? {
+                Idempotent::Applied(turn) => return Ok(self.run_ephemeral(turn)),
+                Idempotent::Replayed(record) => record,
             };
+            let turn = record.turn_id.ok_or(IdempotencyConflict::InUse)?;
+            let subject = chat.subject(caller, turn, &*context.ports.ids);
+            let live = if record.result.is_some() {
+                let live = Arc::new(LiveTurn::new(subject, Weak::new()));
+                stored_result::<StoredAnswer>(record)?.end(&live);
+                live
+            } else {
+                self.follow_claim(subject, entry)
+            };
+            let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
+            let audience = principal.audience_of_chat(chat.user_id.as_deref());
+            return Ok(AcceptedTurn::replayed(waiter, None, audience));
         }
         Err(ChatError::Busy)
     }
@@ -90,34 +107,16 @@ impl TurnRunner {
         }
     }
 
-    /// Returns the turn of an earlier request with the key.
-    fn replay(
-        &self,
-        caller: ChatCaller<'_>,
-        chat: &EphemeralChat,
-        entry: IdempotencyEntry,
-        record: IdempotencyRecord,
-    ) -> Result<AcceptedTurn, ChatError> {
+    /// Returns a turn that has claimed a key and has no answer yet.
+    fn follow_claim(&self, subject: TurnSubject, entry: IdempotencyEntry) -> Arc<LiveTurn> {
         let context = self.context();
-        let turn = record.turn_id.ok_or(IdempotencyConflict::InUse)?;
-        let subject = chat.subject(caller, turn, &*context.ports.ids);
-        let live = if record.result.is_some() {
-            let live = Arc::new(LiveTurn::new(subject, std::sync::Weak::new()));
-            stored_result::<StoredAnswer>(record)?.end(&live);
+        context.live.get(subject.turn_id).unwrap_or_else(|| {
+            let live = context.live.get_or_register(subject);
+            let ownership = self.take_ownership(Arc::clone(&live), context.node.id());
+            let waiting = wait_for_answer(Arc::clone(context), ownership, entry);
+            context.background.spawn_here(waiting);
             live
-        } else {
-            let known = context.live.get(turn);
-            known.unwrap_or_else(|| {
-                let live = context.live.get_or_register(subject);
-                let ownership = self.take_ownership(Arc::clone(&live), context.node.id());
-                let waiting = wait_for_answer(Arc::clone(context), ownership, entry);
-                context.background.spawn_here(waiting);
-                live
-            })
-        };
-        let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
-        let audience = caller.principal.audience_of_chat(chat.user_id.as_deref());
-        Ok(AcceptedTurn::replayed(waiter, None, audience))
+        })
     }
 }
 
@@ -182,7 +181,7 @@ impl EphemeralTurn {
     ) {
         let live = &self.ownership.live;
         let subject = live.subject();
-        let answer = StoredAnswer::new(self.started, live, &outcome);
+        let answer = StoredAnswer::new(self.started.clone(), live, &outcome);
         let released_into = answer.is_retryable().then_some(subject.conversation_id);
         let Some(entry) = with_result(Some(entry), &answer) else {
             return live.end(outcome);

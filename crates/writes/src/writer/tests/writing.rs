@@ -134,7 +134,11 @@ impl Writing {
         let tables = self.model.0.lock();
         command.scope().parts.into_iter().any(|part| match part {
             Part::Name(name) => tables.named.contains_key(&(fixture::tenant(), name)),
-            Part::Conversation(_) | Part::Agent(_) | Part::User(_) | Part::Credential(_) | Part::Key(_) => false,
+            Part::Conversation(_)
+            | Part::Agent(_)
+            | Part::User(_)
+            | Part::Credential(_)
+            | Part::Key(_) => false,
         })
     }
 
