@@ -12,8 +12,9 @@ const read = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"), wit
 const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
-// Their responses are streams and sockets, which have functions of their own.
-const OMITTED = new Set(["chat", "follow_conversation", "open_socket"]);
+// Responses of the first three are streams and sockets, which have functions of their own. What is stored about
+// users is for backends, and pages would load its code.
+const OMITTED = new Set(["chat", "follow_conversation", "open_socket", "list_users", "put_user", "patch_user"]);
 
 const camelCase = (words) => words.map((word, index) => (index === 0 ? word : word[0].toUpperCase() + word.slice(1))).join("");
 const singular = (word) => word.replace(/ies$/, "y").replace(/s$/, "");
@@ -34,9 +35,7 @@ for (const [path, item] of Object.entries(document.paths)) {
     const operation = item[method];
     if (operation === undefined || !path.startsWith("/api/") || OMITTED.has(operation.operationId)) continue;
     const [group, name] = nameOf(path, operation.operationId);
-    // Beside a body, the parameter that names the resource stands where the id of others does.
-    const named = /put|patch/.test(method) && operation.parameters?.find(({ in: place }) => place === "query");
-    (groups[group] ??= {})[name] = `${method} ${path}${named ? `?${named.name}={id}` : ""}`;
+    (groups[group] ??= {})[name] = `${method} ${path}`;
   }
 }
 

@@ -3,15 +3,13 @@ import type { paths } from "./generated/schema.js";
 import { randomId } from "./random-id.js";
 import { type RequestOptions, segment, type Transport } from "./transport.js";
 
-type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}?${string}`
-  ? Operation<`${Method} ${Path}`>
-  : Key extends `${infer Method} ${infer Path}`
-    ? Path extends keyof paths
-      ? Method extends keyof paths[Path]
-        ? paths[Path][Method]
-        : never
+type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
+  ? Path extends keyof paths
+    ? Method extends keyof paths[Path]
+      ? paths[Path][Method]
       : never
-    : never;
+    : never
+  : never;
 
 type Content<Part> = Part extends { content: { "application/json": infer Body } } ? Body : never;
 type BodyOf<Of> = Of extends { requestBody: infer Part } ? Content<Part> : never;

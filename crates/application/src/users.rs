@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{InputFault, Page, Principal, Seq, Stamp, User, UserDraft, cursor};
-use ports::RepositoryError;
+use ports::{RepositoryError, UserRepository};
 use serde_json::Value;
 use writes::{SaveUser, SavedUser, UserChange};
 
@@ -12,6 +12,7 @@ use crate::cache::CachedPorts;
 /// The use cases of users.
 pub struct UserService {
     ports: CachedPorts,
+    stored_users: Arc<dyn UserRepository>,
 }
 
 /// The error of a use case of users.
@@ -32,9 +33,13 @@ pub enum UserError {
 }
 
 impl UserService {
-    /// Creates a service over these ports.
-    pub const fn new(ports: CachedPorts) -> Self {
-        Self { ports }
+    /// Creates a service over these ports. `stored_users` is the repository without a cache: what is read
+    /// is what is stored.
+    pub const fn new(ports: CachedPorts, stored_users: Arc<dyn UserRepository>) -> Self {
+        Self {
+            ports,
+            stored_users,
+        }
     }
 
     /// Lists users, the one that was created last first, and returns the cursor of the next page.
@@ -49,7 +54,7 @@ impl UserService {
             .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
             .transpose()
             .map_err(|_invalid| UserError::InvalidCursor)?;
-        let page = self.ports.users.list(&caller.tenant, after, limit).await?;
+        let page = self.stored_users.list(&caller.tenant, after, limit).await?;
         let last = page.items.last().filter(|_| page.has_more);
         let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
         Ok((page.into_items(), next))
@@ -61,7 +66,7 @@ impl UserService {
         caller: &Principal,
         user_id: &str,
     ) -> Result<Option<Arc<User>>, UserError> {
-        let found = self.ports.users.find(&caller.tenant, user_id).await?;
+        let found = self.stored_users.find(&caller.tenant, user_id).await?;
         Ok(found.value)
     }
 

@@ -8,7 +8,7 @@ use ports::{EventQuery, EventVisibility};
 use serde_json::{Value, json};
 use writes::{SaveUser, SavedUser, UserChange};
 
-use crate::{Store, fixture, log, results::ResultExt as _};
+use crate::{Store, fixture, log, results::ResultExt as _, setup};
 
 fn draft(content: Value) -> UserDraft {
     serde_json::from_value(content).expect("a draft")
@@ -178,7 +178,7 @@ pub async fn a_page_of_users_is_limited_in_bytes(storage: &Store) {
 /// A user of another tenant with the same id is another user.
 pub async fn users_of_tenants_are_apart(storage: &Store) {
     put(storage, "ada", json!({"name": "Ada"}), 1).await;
-    let other = fixture::tenant_named("other");
+    let other = setup::second_tenant(storage).await;
     assert_eq!(found(storage, &other, "ada").await.value, None);
     let patch = UserChange::Patch(json!({"name": "Eve"}));
     let patched = save_in(storage, &other, "ada", patch, fixture::stamp(2)).await;
@@ -194,14 +194,14 @@ pub async fn users_of_tenants_are_apart(storage: &Store) {
 
 /// Users that are stored at the same time keep their own values.
 pub async fn users_of_a_group_keep_their_own_values(storage: &Store) {
-    let saves = (0..20).map(|number: i64| async move {
+    let writes = (0..20).map(|number: i64| async move {
         let content =
             json!({"name": format!("User {number}"), "metadata": {"n": number.to_string()}});
         put(storage, &format!("u{number}"), content, number)
             .await
             .user
     });
-    let saved = futures::future::join_all(saves).await;
+    let saved = futures::future::join_all(writes).await;
     for user in saved {
         let read = found(storage, &fixture::tenant(), &user.user_id).await;
         assert_eq!(read.value, Some(user));

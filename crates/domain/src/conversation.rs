@@ -180,7 +180,8 @@ pub struct ConversationDraft {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
-    /// What the model is told about the conversation. Users neither see nor change it. Default: none.
+    /// What the model is told about the conversation. Users see and change it only with
+    /// `conversations:all`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",

@@ -76,14 +76,13 @@ pub fn fill<'t>(text: &'t str, values: &PlaceholderValues<'_>) -> Cow<'t, str> {
     for part in parts(text) {
         match part {
             TextPart::Text(text) => filled.push_str(text),
-            TextPart::Placeholder(name) => match Placeholder::from_name(name) {
-                Some(placeholder) => filled.push_str(&placeholder.value(values)),
-                None => {
-                    filled.push_str("{{");
-                    filled.push_str(name);
-                    filled.push_str("}}");
+            TextPart::Placeholder(name) => {
+                if let Some(placeholder) = Placeholder::from_name(name) {
+                    filled.push_str(&placeholder.value(values));
+                } else {
+                    filled.extend(["{{", name, "}}"]);
                 }
-            },
+            }
         }
     }
     Cow::Owned(filled)
@@ -134,21 +133,24 @@ pub fn parts(source: &str) -> impl Iterator<Item = TextPart<'_>> {
     })
 }
 
-/// Returns the text before the next placeholder or escaped braces, these, and the rest. The first of three
-/// braces in a row is text, so that a placeholder can be within braces.
+/// Returns the text before the next placeholder or escaped braces, these, and the rest. Of several
+/// openings the last one counts, so that a placeholder can be within braces.
 fn next_placeholder(source: &str) -> Option<(&str, TextPart<'_>, &str)> {
-    let mut open = source.find("{{")?;
-    if let Some(before) = source[..open].strip_suffix('\\') {
-        let braces = &source[open..open + 2];
-        return Some((before, TextPart::Text(braces), &source[open + 2..]));
+    let mut from = 0;
+    loop {
+        let open = from + source[from..].find("{{")?;
+        if let Some(before) = source[..open].strip_suffix('\\') {
+            let braces = &source[open..open + 2];
+            return Some((before, TextPart::Text(braces), &source[open + 2..]));
+        }
+        let close = open + 2 + source[open + 2..].find("}}")?;
+        if source[open + 1..close].contains("{{") {
+            from = open + 1;
+            continue;
+        }
+        let part = TextPart::Placeholder(&source[open + 2..close]);
+        return Some((&source[..open], part, &source[close + 2..]));
     }
-    while source[open + 2..].starts_with('{') {
-        open += 1;
-    }
-    let inside = &source[open + 2..];
-    let close = inside.find("}}")?;
-    let part = TextPart::Placeholder(&inside[..close]);
-    Some((&source[..open], part, &inside[close + 2..]))
 }
 
 #[cfg(test)]
@@ -170,6 +172,7 @@ mod tests {
             ("{{{user.id}}}", "{u-1}"),
             (r"\{{user.id}} and \{{{{user.id}}", "{{user.id}} and {{u-1"),
             ("{{ user.id }} {{other}} {{", "{{ user.id }} {{other}} {{"),
+            ("{{ in {{user.id}}", "{{ in u-1"),
         ] {
             assert_eq!(fill(text, &VALUES), expected, "{text}");
         }
@@ -199,6 +202,7 @@ mod tests {
             ("Hi {{user.name}} {{nmae}}", Some("nmae")),
             (r"\{{nmae}} {{ nmae }} {{}} {{a b}}", None),
             ("{{user.name}}{{agent.name}}{{user.id}}", None),
+            ("{{ in {{nmae}}", Some("nmae")),
         ] {
             assert_eq!(unknown_name(text), expected, "{text}");
         }

@@ -183,9 +183,9 @@ impl Principal {
     }
 
     /// Returns the scope that this principal lacks to change what models are told; `None` if it can. Users
-    /// can only with `conversations:all`.
+    /// can only with `conversations:all`, and whoever names a user for a request has no more rights.
     pub fn lacks_to_write_context(&self) -> Option<Scope> {
-        if self.confined_to().is_some() {
+        if self.audience() == Audience::User {
             return Some(Scope::ConversationsAll);
         }
         let has_scope = self.scopes.contains(Scope::ConversationsWrite);
@@ -250,8 +250,12 @@ mod tests {
         assert_eq!(caller.audience(), Audience::Staff);
         assert_eq!(caller.audience_of_chat(None), Audience::Staff);
         assert_eq!(caller.audience_of_chat(Some("ada")), Audience::User);
+        caller.scopes = [Scope::ConversationsWrite].into_iter().collect();
+        assert_eq!(caller.lacks_to_write_context(), None);
         caller.names_user = true;
         assert_eq!(caller.audience(), Audience::User);
+        let missing = Some(Scope::ConversationsAll);
+        assert_eq!(caller.lacks_to_write_context(), missing);
         caller.names_user = false;
         caller.user_id = Some("ada".to_owned());
         assert_eq!(caller.audience(), Audience::User);

@@ -15,6 +15,10 @@ use crate::RepositoryError;
 
 /// The events of a log that a principal may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a permission of its own"
+)]
 pub struct EventVisibility {
     /// Events of agents are visible. Events of neither an agent nor a conversation are visible only to
     /// those who see all others.
@@ -41,7 +45,7 @@ impl EventVisibility {
     pub fn shows(&self, logged: &LoggedEvent) -> bool {
         let event = &logged.event;
         if event.kind == EventType::UserUpdated {
-            return self.users;
+            return self.users && self.reach.is_all();
         }
         if event.conversation_id.is_none() {
             // An event with neither is of a newer version, and can be about anything in the tenant.

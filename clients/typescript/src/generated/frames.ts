@@ -70,6 +70,11 @@ export interface components {
              */
             clientTools?: components["schemas"]["ClientTool"][];
             /**
+             * @description What models are told about the conversation, if this message creates it; ignored otherwise. It
+             *     requires `conversations:write`, and of users `conversations:all`.
+             */
+            context?: string | null;
+            /**
              * @description The conversation to continue. A new one is created when this and `conversationKey` are absent
              *     or null.
              */

@@ -440,6 +440,22 @@ export interface paths {
         delete: operations["withdraw_user_tokens"];
         options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/users": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /** List the users of whom something is stored, the one that was stored last first. */
+        get: operations["list_users"];
+        /** Store a user, or replace what is stored. */
+        put: operations["put_user"];
+        post?: never; delete?: never; options?: never; head?: never;
+        /**
+         * Change what is stored about a user with a JSON merge patch (RFC 7396): absent members keep their
+         *     values, `null` removes a member.
+         */
+        patch: operations["patch_user"];
+        trace?: never;
+    };
     "/api/ws": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -992,6 +1008,11 @@ export interface components {
              */
             clientTools?: components["schemas"]["ClientTool"][];
             /**
+             * @description What models are told about the conversation, if this message creates it; ignored otherwise. It
+             *     requires `conversations:write`, and of users `conversations:all`.
+             */
+            context?: string | null;
+            /**
              * @description The conversation to continue. A new one is created when this and `conversationKey` are absent
              *     or null.
              */
@@ -1435,6 +1456,8 @@ export interface components {
         Conversation: {
             /** @description The agent of the conversation. */
             agentId: components["schemas"]["AgentId"];
+            /** @description What the model is told about the conversation. Absent without one, and for users. */
+            context?: string;
             /** @description The time of creation. */
             createdAt: components["schemas"]["Timestamp"];
             /** @description The first 120 characters of the newest message; null without messages. */
@@ -1461,7 +1484,7 @@ export interface components {
             userId?: string | null;
             /**
              * Format: int64
-             * @description 1, 2, 3 …: increases by one with every change of title or metadata.
+             * @description 1, 2, 3 …: increases by one with every change of title, metadata or context.
              */
             version: number;
         };
@@ -1489,6 +1512,11 @@ export interface components {
         ConversationDeletedEventDataOrDeleted: components["schemas"]["ConversationDeletedEventData"] | components["schemas"]["DeletedEventData"];
         /** @description JSON merge patch (RFC 7396) of `ConversationDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         ConversationDraftPatch: {
+            /**
+             * @description What the model is told about the conversation. Users see and change it only with
+             *     `conversations:all`. Default: none.
+             */
+            context?: string | null;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The title, for people. Default: none. */
@@ -1519,6 +1547,11 @@ export interface components {
         ConversationRequest: {
             /** @description The agent that replies in the conversation. Required, except with `forkOf`. */
             agentId?: string;
+            /**
+             * @description What models are told about the conversation; that of the original if it is a fork. Users set
+             *     and read it only with `conversations:all`.
+             */
+            context?: string | null;
             /**
              * @description Your own name for the conversation, unique for the agent and the user. If it is used, the
              *     conversation with this name is returned unchanged. Neither `.` nor `..`.
@@ -1569,7 +1602,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
@@ -2231,6 +2264,15 @@ export interface components {
             /** @description The value of `cursor` for the next page; null on the last page. */
             nextCursor?: string | null;
         };
+        /** @description One page of a list. */
+        PageOf_User: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["User"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+        };
         /** @description The region that responds. */
         Pong: {
             /** @description Its name; absent if it has none. */
@@ -2290,7 +2332,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2585,7 +2627,7 @@ export interface components {
          * @description One permission.
          * @enum {string}
          */
-        Scope: "agents:read" | "agents:write" | "chat:write" | "tools:approve" | "conversations:read" | "conversations:write" | "conversations:all" | "events:read" | "metrics:read" | "keys:admin" | "user-tokens:issue";
+        Scope: "agents:read" | "agents:write" | "chat:write" | "tools:approve" | "conversations:read" | "conversations:write" | "conversations:all" | "events:read" | "metrics:read" | "users:admin" | "keys:admin" | "user-tokens:issue";
         /**
          * Format: int64
          * @description A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
@@ -3005,6 +3047,49 @@ export interface components {
              */
             reasoningTokens?: number;
         };
+        /** @description What is stored about a user. Users without it can chat, too. */
+        User: {
+            /** @description What models are told about the user in all conversations; empty if they are told nothing. */
+            context: string;
+            /** @description The time of creation. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description The client's own string pairs. */
+            metadata: components["schemas"]["Metadata"];
+            /** @description The name; null without one. */
+            name?: string | null;
+            /** @description The time of the last change. */
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description The user's id, as conversations have it. */
+            userId: string;
+        };
+        /** @description The part of a user that a client sets, and the document that a merge patch changes. */
+        UserDraft: {
+            /** @description What models are told about the user in all conversations. Users do not see it. Default: empty. */
+            context?: string;
+            /** @description The client's own string pairs. Default: none. */
+            metadata?: components["schemas"]["Metadata"];
+            /** @description The name, for `{{user.name}}` in texts of agents. Default: none. */
+            name?: string;
+        };
+        /** @description JSON merge patch (RFC 7396) of `UserDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        UserDraftPatch: {
+            /** @description What models are told about the user in all conversations. Users do not see it. Default: empty. */
+            context?: string | null;
+            /** @description The client's own string pairs. Default: none. */
+            metadata?: components["schemas"]["MetadataPatch"] | null;
+            /** @description The name, for `{{user.name}}` in texts of agents. Default: none. */
+            name?: string | null;
+        };
+        /**
+         * UserEventData
+         * @description The content of `user.updated`.
+         */
+        UserEventData: {
+            /** @description The user. */
+            userId: string;
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        UserEventDataOrDeleted: components["schemas"]["UserEventData"] | components["schemas"]["DeletedEventData"];
         /**
          * @description A scope that tokens of users can have.
          * @enum {string}
@@ -3053,6 +3138,12 @@ export interface components {
              * @example grace
              */
             userId: string;
+        };
+        /** @description The event `user.updated`. */
+        UserUpdatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["UserEventDataOrDeleted"];
+            /** @constant */
+            type: "user.updated";
         };
         /**
          * @description The behaviour while another turn of the conversation is in progress.
@@ -3441,6 +3532,8 @@ export interface components {
         Order: "asc" | "desc";
         /** @description The turn. */
         TurnId: components["schemas"]["TurnId"];
+        /** @description The user. */
+        UserId: string;
         /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
         XConsistency: number;
         /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
@@ -4077,15 +4170,15 @@ export interface operations {
     list_conversations: {
         parameters: {
             query?: {
-                /** @description Only conversations with this agent. Cannot be combined with `userId`. */
+                /** @description Only conversations with this agent. */
                 agentId?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Only the conversation with this key of `agentId` and `userId`, which may then be combined. Without `userId`, only a conversation that belongs to no user. */
+                /** @description Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user. */
                 key?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only conversations of this user. Cannot be combined with `agentId`. */
+                /** @description Only conversations of this user. */
                 userId?: string;
             };
             header?: {
@@ -5755,7 +5848,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The user. */
-                userId: string;
+                userId: components["parameters"]["UserId"];
             };
             header?: {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
@@ -5776,6 +5869,170 @@ export interface operations {
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    list_users: {
+        parameters: {
+            query?: {
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only this user. */
+                userId?: string;
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of users. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_User"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    put_user: {
+        parameters: {
+            query: {
+                /** @description The user. */
+                userId: components["parameters"]["UserId"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "context": "A customer since 2019, on the plan \"Pro\".",
+                 *       "name": "Ada"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserDraft"];
+            };
+        };
+        responses: {
+            /** @description The user, of whom something was stored before. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description The user. */
+            201: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    patch_user: {
+        parameters: {
+            query: {
+                /** @description The user. */
+                userId: components["parameters"]["UserId"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "context": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserDraftPatch"];
+                /**
+                 * @example {
+                 *       "name": "Ada"
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["UserDraftPatch"];
+            };
+        };
+        responses: {
+            /** @description The changed user. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            /** @description Nothing is stored about the user. */
+            404: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];

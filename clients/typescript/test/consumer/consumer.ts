@@ -53,11 +53,6 @@ export const calls: {
   },
   limits: { get: async () => (await service.limits.get()).rates.chat.perMinute },
   nodes: { list: async () => (await service.nodes.list()).data.map(({ version }) => version).join() },
-  users: {
-    list: async () => (await service.users.list({ userId: text })).data.length,
-    put: async () => (await service.users.put(id, { name: text })).userId,
-    patch: async () => (await service.users.patch(id, { context: null })).userId,
-  },
   oauthClients: {
     list: async () => (await service.oauthClients.list()).data.length,
     create: async () => (await service.oauthClients.create({ name: text, scopes: ["chat:write"] })).id,
@@ -108,6 +103,8 @@ export const subjectOf = (event: LogEvent): string => {
     case "turn.failed":
     case "turn.cancelled":
       return "turn" in event.data ? event.data.turn.id : "deleted";
+    case "user.updated":
+      return "userId" in event.data ? event.data.userId : "deleted";
     default:
       return event satisfies never;
   }

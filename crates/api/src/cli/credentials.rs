@@ -46,7 +46,7 @@ pub struct NewCredentialOptions {
     /// Its scopes, comma-separated
     ///
     /// agents:read, agents:write, chat:write, conversations:read, conversations:write,
-    /// conversations:all, tools:approve, events:read, metrics:read, keys:admin, user-tokens:issue
+    /// conversations:all, tools:approve, events:read, metrics:read, users:admin, keys:admin, user-tokens:issue
     #[arg(long, value_name = "SCOPE,…", value_delimiter = ',', required = true)]
     pub scopes: Vec<Scope>,
     /// The time at which it expires, such as 2027-01-31T00:00:00Z [default: never]

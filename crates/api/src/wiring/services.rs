@@ -61,7 +61,7 @@ pub(super) fn build(
             },
         ),
         conversations: ConversationService::new(cached.clone()),
-        users: UserService::new(cached.clone()),
+        users: UserService::new(cached.clone(), storage.users),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,

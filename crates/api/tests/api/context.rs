@@ -67,7 +67,9 @@ async fn the_context_of_a_conversation_reaches_the_engine() {
     writer.patch(&path, json!({"context": null})).await.ok();
     let expected = some([None, None, None]);
     assert_eq!(told(&writer, &mut script, next).await, expected);
-    let log = writer.get("/api/events?types=conversation.updated").await;
+    let log = writer
+        .get("/api/events?since=0&types=conversation.updated")
+        .await;
     assert_eq!(
         log.ok()["data"][0]["data"]["conversation"]["id"],
         made["id"]

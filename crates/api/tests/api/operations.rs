@@ -1,6 +1,9 @@
 //! All operations of the document, each with a valid request.
 
-use std::sync::LazyLock;
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicU32, Ordering},
+};
 
 use kit::operations::OperationTable;
 use serde_json::{Value, json};
@@ -81,6 +84,8 @@ impl TestResources {
         let waiting = api
             .chat(json!({"agentId": calculating, "message": "add"}))
             .await;
+        let grace = json!({"context": "A regular."});
+        api.writer().put("/api/users?userId=grace", grace).await;
         let manager = || json!({"name": "Manager", "scopes": ["keys:admin"]});
         let key = api.writer().post("/api/keys", manager()).await.created();
         let client = api.writer().post("/api/oauth-clients", manager()).await;
@@ -109,6 +114,8 @@ impl TestResources {
         ]
     }
 }
+
+static NEXT_USER: AtomicU32 = AtomicU32::new(0);
 
 /// The headers of a WebSocket upgrade.
 pub(crate) const UPGRADE: [(&str, &str); 4] = [
@@ -151,7 +158,12 @@ impl Operation {
             .replace("{code}", "internal");
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {
-            "withdraw_user_tokens" => path + "?userId=grace",
+            "withdraw_user_tokens" | "patch_user" => path + "?userId=grace",
+            // A new one each time.
+            "put_user" => format!(
+                "{path}?userId={}",
+                NEXT_USER.fetch_add(1, Ordering::Relaxed)
+            ),
             "list_waiting_turns" => path + "?waitingFor=staff",
             _ => path,
         }
@@ -221,6 +233,7 @@ impl Operation {
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }
+            "put_user" | "patch_user" => json!({"name": "Grace"}),
             "create_user_token" => json!({"userId": "grace"}),
             "create_ticket" => json!({"scopes": ["events:read"]}),
             "patch_key" | "patch_oauth_client" => json!({"name": "Head"}),

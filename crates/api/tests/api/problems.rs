@@ -103,6 +103,9 @@ provoked! {
         api.writer().post("/api/agents", json!({"name": "Ada", "config": {"rules": rules}})).await
     };
     key_not_found: KeyNotFound = |api| api.writer().get("/api/keys/0").await;
+    user_not_found: UserNotFound = |api| {
+        api.writer().patch("/api/users?userId=nobody", json!({})).await
+    };
     client_not_found: ClientNotFound = |api| api.writer().get("/api/oauth-clients/0").await;
     idempotency_key_used: IdempotencyKeyUsed = |api| {
         let create = || {

@@ -117,10 +117,12 @@ async fn a_slow_chat_is_two_writes() {
         "conversations.find_state",
         "agents.find",
         "turns.begin_turn",
+        // At the same time.
         "conversations.history",
+        "conversations.find",
         "turns.finish_turn",
     ];
-    assert_eq!(probe.calls(), cold, "the messages are read once");
+    assert_eq!(probe.calls(), cold, "messages and context are read once");
     answered(&api, &mut script, command).await;
     assert_eq!(probe.calls(), ["turns.begin_turn", "turns.finish_turn"]);
     api.stop().await;

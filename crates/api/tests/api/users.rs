@@ -76,7 +76,7 @@ async fn bad_users_are_rejected() {
     for (path, code) in [
         ("/api/users".to_owned(), "required"),
         ("/api/users?userId=".to_owned(), "too_short"),
-        ("/api/users?userId=a%00b".to_owned(), "bad_format"),
+        ("/api/users?userId=a%00b".to_owned(), "bad_character"),
         (format!("/api/users?userId={}", "x".repeat(321)), "too_long"),
         ("/api/users?userId=a&userID=b".to_owned(), "unknown_member"),
     ] {

@@ -241,6 +241,7 @@ impl CachedCommand for DeleteConversation {
 
     fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
         caches.states.remove(&key);
+        caches.contexts.remove(&key);
         if let Ok(DeleteOutcome::Deleted(committed)) = outcome {
             caches.live.cancel_of_conversation(&key.0, key.1);
             caches.applied.record_write(&key.0, *committed);

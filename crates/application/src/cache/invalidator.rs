@@ -216,7 +216,8 @@ impl CacheInvalidator {
             if !is_update {
                 self.caches.states.remove_older(&key, change.seq);
             }
-            if is_update || change.kind.is_none() {
+            let is_deletion = change.kind.is_some_and(EventType::is_deletion);
+            if is_update || is_deletion || change.kind.is_none() {
                 self.caches.contexts.mark_changed(key, change.seq);
             }
         }

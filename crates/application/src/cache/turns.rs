@@ -26,7 +26,7 @@ pub struct NewTurn {
     /// The name of a conversation that is created with the turn.
     name: Option<ConversationName>,
     /// What models are told about a conversation that is created with the turn.
-    new_context: Option<Option<Arc<str>>>,
+    new_context: Option<Arc<Option<Arc<str>>>>,
 }
 
 impl NewTurn {
@@ -72,7 +72,8 @@ impl Caches {
             },
             new_context: match &begin.target {
                 ConversationTarget::New(conversation) => {
-                    Some(conversation.context.as_deref().map(Arc::from))
+                    let context = conversation.context.as_deref();
+                    Some(Arc::new(context.map(Arc::from)))
                 }
                 ConversationTarget::Existing { .. } => None,
             },
@@ -187,7 +188,6 @@ impl CachedCommand for BeginTurn {
                 caches.insert_name(&turn);
                 if let Some(context) = turn.new_context {
                     let key = (turn.tenant.clone(), turn.conversation);
-                    let context = Arc::new(context);
                     caches.contexts.replace(key, context, committed.last);
                 }
                 caches.apply_state(&turn.tenant, turn.conversation, state, *committed);

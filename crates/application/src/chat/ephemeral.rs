@@ -97,7 +97,9 @@ impl TurnRunner {
         let chat = chat.admit(principal, &agent).map_err(ChatError::Invalid)?;
         let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
         let audience = principal.audience_of_chat(chat.user_id.as_deref());
-        check_tool_choice(&chat.tool_use.choice, &tools.tools, &agent.config, audience)?;
+        let choice = &chat.tool_use.choice;
+        check_tool_choice(choice, &tools.tools, &agent.config, audience)
+            .map_err(|detail| ChatError::ToolNotOffered { detail })?;
         let ids = &*context.ports.ids;
         let subject = chat.subject(caller, TurnId::new(ids.next_id()), ids);
         let started = TurnStarted {

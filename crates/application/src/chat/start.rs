@@ -64,7 +64,8 @@ impl TurnStarter {
         let mut target = resolve_target(&self.context.ports, attempt).await?;
         let client_tools = self.client_tools(attempt, &target.agent);
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
-        self.check_tool_choice(attempt, &target)?;
+        let checked = self.check_tool_choice(attempt, &target);
+        checked.map_err(|detail| ChatError::ToolNotOffered { detail })?;
         let target = Arc::new(target);
         let tenant = &attempt.caller.tenant;
         let mut chain = self
@@ -167,7 +168,7 @@ impl TurnStarter {
         &self,
         attempt: &ChatAttempt,
         target: &ChatTarget,
-    ) -> Result<(), ChatError> {
+    ) -> Result<(), &'static str> {
         let choice = &attempt.command.tool_use.choice;
         if *choice == ToolChoice::Auto {
             return Ok(());

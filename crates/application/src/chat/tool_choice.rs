@@ -3,16 +3,14 @@
 use domain::{AgentConfig, Audience};
 use ports::{AgentTool, ToolChoice};
 
-use super::ChatError;
-
 /// Checks that the model is offered what it must call. For users it is as if the tools that they may not see
-/// were not offered: they could guess the names of those otherwise.
+/// were not offered: they could guess the names of those otherwise. Returns the fault in words.
 pub(super) fn check_tool_choice(
     choice: &ToolChoice,
     tools: &[AgentTool],
     config: &AgentConfig,
     audience: Audience,
-) -> Result<(), ChatError> {
+) -> Result<(), &'static str> {
     let (is_offered, detail) = match choice {
         ToolChoice::Auto => return Ok(()),
         ToolChoice::Required => (!tools.is_empty(), "the model is offered no tool"),
@@ -22,7 +20,5 @@ pub(super) fn check_tool_choice(
             (is_offered, "must name a tool that the model is offered")
         }
     };
-    is_offered
-        .then_some(())
-        .ok_or(ChatError::ToolNotOffered { detail })
+    is_offered.then_some(()).ok_or(detail)
 }

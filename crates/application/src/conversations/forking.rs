@@ -60,8 +60,9 @@ impl ConversationService {
             )]));
         }
         let last = last.map(|(message, _)| message);
-        let context = self.ports.conversations.find_context(&caller.tenant, from);
-        let context = context.await?.value.map(|context| context.to_string());
+        // Not from the cache, since it is stored again.
+        let original = self.ports.conversations.find(&caller.tenant, from).await?;
+        let context = original.value.and_then(|original| original.item.context);
         Ok(Origin {
             agent_id: state.agent_id,
             user_id: state.user_id.clone(),

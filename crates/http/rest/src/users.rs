@@ -43,7 +43,7 @@ pub async fn list_users(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let mut query = QueryParameters::read(&request, &["userId", "limit", "cursor"]);
-    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
+    let user_id = read_user_id(&mut query, &state);
     let limit = query.limit();
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
@@ -97,7 +97,10 @@ pub async fn put_user(
             (serde_json::Value = "application/json", example = json!({"context": null})),
         ),
     ),
-    responses((status = 200, description = "The changed user.", body = User)),
+    responses(
+        (status = 200, description = "The changed user.", body = User),
+        (status = 404, description = "Nothing is stored about the user."),
+    ),
 )]
 pub async fn patch_user(
     authorized: Authorized<UsersAdmin>,
@@ -114,16 +117,18 @@ pub async fn patch_user(
 /// Reads the required parameter `userId`.
 pub(crate) fn user_id(request: &HttpRequest, state: &HttpState) -> Result<String, ApiError> {
     let mut query = QueryParameters::read(request, &["userId"]);
-    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
+    let user_id = read_user_id(&mut query, state);
     if query.text("userId").is_none() {
         query.add_fault("userId", FaultCode::Required, "required");
     }
-    if user_id
-        .as_ref()
-        .is_some_and(|id| id.contains(char::is_control))
-    {
-        query.add_fault("userId", FaultCode::BadFormat, "no control characters");
-    }
     query.finish()?;
     Ok(user_id.unwrap_or_default())
+}
+
+fn read_user_id(query: &mut QueryParameters, state: &HttpState) -> Option<String> {
+    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters)?;
+    if user_id.contains(char::is_control) {
+        query.add_fault("userId", FaultCode::BadCharacter, "no control characters");
+    }
+    Some(user_id)
 }

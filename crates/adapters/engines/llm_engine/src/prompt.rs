@@ -268,8 +268,10 @@ fn context(request: &ModelRequest) -> String {
 fn greeting(request: &ModelRequest) -> Option<&str> {
     let greeting = request.agent.config.greeting.as_deref()?;
     let first = request.history.first()?;
+    // A reply whose question is cut off is no greeting.
+    let is_first = first.seq == 1 && first.role == Role::Agent;
     let is_greeting = greeting.contains("{{") || &*first.content == greeting;
-    (first.role == Role::Agent && is_greeting).then_some(&*first.content)
+    (is_first && is_greeting).then_some(&*first.content)
 }
 
 /// Lists the capabilities that are not tools. Tools and servers of tools are described by their

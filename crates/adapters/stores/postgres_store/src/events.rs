@@ -28,7 +28,7 @@ macro_rules! filtered {
 
 impl EventSql for PostgresStore {
     /// Scans at most as many events as one page may, instead of the whole log for one match. Events
-    /// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
+    /// without a conversation belong to agents or users. Without the tenant's row there is no log. Only the size
     /// of the content is read, and computed where a node of an earlier version did not store it. Input
     /// and reply of a turn count twice, since an event contains them in the turn and as the message.
     const PAGE: &'static str = concat!(

@@ -64,7 +64,7 @@ pub struct ChatRequest {
     )]
     title: Option<String>,
     /// What models are told about the conversation, if this message creates it; ignored otherwise. It
-    /// requires `conversations:write`, and users never may.
+    /// requires `conversations:write`, and of users `conversations:all`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 8000, pattern = r"^[^\x00]*$")]
     context: Option<String>,

@@ -49,8 +49,8 @@ pub struct ConversationRequest {
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
-    /// What models are told about the conversation; that of the original if it is a fork. Users can
-    /// neither set nor read it.
+    /// What models are told about the conversation; that of the original if it is a fork. Users set
+    /// and read it only with `conversations:all`.
     #[serde(default)]
     #[schema(max_length = 8000, pattern = r"^[^\x00]*$")]
     context: Option<String>,

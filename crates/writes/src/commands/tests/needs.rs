@@ -67,9 +67,7 @@ fn all_facts() -> Facts {
         facts.whole_credentials.insert(key.id.clone(), key);
     }
     let user = domain::UserDraft::default().into_user("ada".to_owned(), fixture::at(1));
-    facts
-        .users
-        .insert((fixture::tenant(), "ada".to_owned()), user);
+    facts.users.insert((tenant, "ada".to_owned()), user);
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),

@@ -77,13 +77,7 @@ pub(crate) async fn read(
         add(connection, found, named, "conversations", self::named).await?;
     }
     credentials(connection, query, facts).await?;
-    if !query.users.is_empty() {
-        let users = query.users.iter();
-        let tenants: Vec<_> = users.clone().map(|(of, _)| of.as_str()).collect();
-        let ids: Vec<_> = users.map(|(_, id)| id.as_str()).collect();
-        let users = sqlx::query(USERS).bind(tenants).bind(ids);
-        add(connection, &mut facts.users, users, "users", user).await?;
-    }
+    users(connection, query, facts).await?;
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
         add(connection, &mut facts.turns, turns, "turns", turn).await?;
@@ -104,6 +98,21 @@ pub(crate) async fn read(
         facts.swept.extend(swept);
     }
     Ok(())
+}
+
+async fn users(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.users.is_empty() {
+        return Ok(());
+    }
+    let users = query.users.iter();
+    let tenants: Vec<_> = users.clone().map(|(of, _)| of.as_str()).collect();
+    let ids: Vec<_> = users.map(|(_, id)| id.as_str()).collect();
+    let users = sqlx::query(USERS).bind(tenants).bind(ids);
+    add(connection, &mut facts.users, users, "users", user).await
 }
 
 async fn running_turns(

@@ -23,17 +23,15 @@ statements! {
     );
 
     const LIST: &str = concat!(
-        "select u.sort_seq, p.total, ",
+        "select u.sort_seq, u.total, ",
         user_columns!(),
         " from ",
         page_budget!(
-            "select sort_seq as place_in_list, user_id as id_of_user, \
-             octet_length(context) + octet_length(cast(metadata as text)) as bytes from users \
-             where tenant_id = $1 and sort_seq < $2 order by sort_seq desc limit $3",
-            "place_in_list desc"
+            "select *, octet_length(context) + octet_length(cast(metadata as text)) as bytes \
+             from users where tenant_id = $1 and sort_seq < $2 order by sort_seq desc limit $3",
+            "sort_seq desc"
         ),
-        " p cross join users u where u.tenant_id = $1 and u.user_id = p.id_of_user \
-         order by p.place"
+        " u order by u.place"
     );
 }
 

@@ -56,8 +56,9 @@ impl JournalStore {
         }
         for row in &rows.changed_steps {
             let begun = mem::replace(&mut entries[row.number], row.step.clone());
-            let is_approved = begun.call().is_some_and(|call| !call.may_have_begun());
-            assert!(!begun.has_ended() && (is_approved || row.step.has_ended()));
+            // The beginning of an approved call is recorded, too.
+            let has_waited = begun.call().is_some_and(|call| call.wait.is_some());
+            assert!(!begun.has_ended() && (has_waited || row.step.has_ended()));
         }
     }
 

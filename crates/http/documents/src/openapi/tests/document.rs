@@ -1,6 +1,8 @@
 //! A small document over the domain's types, completed like the real one.
 
-use domain::{AgentDraft, ConversationDraft, Scope, Sizes, Timestamp, config::MetadataSchema};
+use domain::{
+    AgentDraft, ConversationDraft, Scope, Sizes, Timestamp, UserDraft, config::MetadataSchema,
+};
 use rest::{
     agents::RuleTestRequest,
     credentials::{ClientDraft, ClientRotation, KeyDraft, KeyRotation},
@@ -75,6 +77,7 @@ struct Key {
     KeyRotation,
     RuleTestRequest,
     TicketRequest,
+    UserDraft,
     UserTokenDraft,
 )))]
 struct Derived;

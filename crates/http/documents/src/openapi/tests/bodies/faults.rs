@@ -139,7 +139,7 @@ fn enumerations_and_times_are_checked() {
     let body = json!({"scopes": ["agents:read", "agents:raed", 7], "expiresAt": "tomorrow"});
     let scopes = "one of 'agents:read', 'agents:write', 'chat:write', 'tools:approve', \
                   'conversations:read', 'conversations:write', 'conversations:all', 'events:read', 'metrics:read', \
-                  'keys:admin', 'user-tokens:issue'";
+                  'users:admin', 'keys:admin', 'user-tokens:issue'";
     let expected = [
         "/expiresAt bad_format: must be an RFC 3339 time, such as 2026-11-20T09:30:00Z".to_owned(),
         format!("/scopes/1 unknown_value: {scopes}"),
