@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{InputFault, Page, Principal, Seq, Stamp, User, UserDraft, cursor};
 use ports::{RepositoryError, UserRepository};
 use serde_json::Value;
-use writes::{SaveUser, SavedUser, UserChange};
+use writes::{SaveUser, SavedUser, UserChange, UserRejection};
 
 use crate::cache::CachedPorts;
 
@@ -77,7 +77,6 @@ impl UserService {
         user_id: String,
         draft: UserDraft,
     ) -> Result<SavedUser, UserError> {
-        check(&draft)?;
         self.save(caller, user_id, UserChange::Replace(draft)).await
     }
 
@@ -88,13 +87,6 @@ impl UserService {
         user_id: String,
         patch: Value,
     ) -> Result<User, UserError> {
-        let stored = self.find(caller, &user_id).await?;
-        let stored = stored.ok_or(UserError::NotFound)?;
-        let draft = stored.draft().patched(&patch);
-        check(&draft.map_err(|error| RepositoryError::Corrupt {
-            what: "users".to_owned(),
-            source: error.into(),
-        })?)?;
         let saved = self.save(caller, user_id, UserChange::Patch(patch)).await?;
         Ok(saved.user)
     }
@@ -115,14 +107,9 @@ impl UserService {
             },
         };
         let saved = self.ports.writes.write(save).await?;
-        saved.ok_or(UserError::NotFound)
+        saved.map_err(|rejection| match rejection {
+            UserRejection::NotFound => UserError::NotFound,
+            UserRejection::Invalid(faults) => UserError::Invalid(faults),
+        })
     }
-}
-
-fn check(draft: &UserDraft) -> Result<(), UserError> {
-    let faults = draft.check();
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(UserError::Invalid(faults))
 }

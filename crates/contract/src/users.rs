@@ -2,11 +2,11 @@
 
 use domain::{
     AsOf, Audience, EventData, EventType, PrincipalId, Stamp, TenantId, User, UserDraft,
-    sizes::PAGE_BYTES,
+    sizes::{METADATA_PAIRS, PAGE_BYTES},
 };
 use ports::{EventQuery, EventVisibility};
 use serde_json::{Value, json};
-use writes::{SaveUser, SavedUser, UserChange};
+use writes::{SaveUser, SavedUser, UserChange, UserRejection};
 
 use crate::{Store, fixture, log, results::ResultExt as _, setup};
 
@@ -20,7 +20,7 @@ async fn save_in(
     user_id: &str,
     change: UserChange,
     stamp: Stamp,
-) -> Option<SavedUser> {
+) -> Result<SavedUser, UserRejection> {
     let save = SaveUser {
         tenant: tenant.clone(),
         user_id: user_id.to_owned(),
@@ -36,7 +36,12 @@ async fn put(storage: &Store, user_id: &str, content: Value, time: i64) -> Saved
     saved.expect("a replacement is always stored")
 }
 
-async fn patch(storage: &Store, user_id: &str, patch: Value, time: i64) -> Option<SavedUser> {
+async fn patch(
+    storage: &Store,
+    user_id: &str,
+    patch: Value,
+    time: i64,
+) -> Result<SavedUser, UserRejection> {
     let (tenant, change) = (fixture::tenant(), UserChange::Patch(patch));
     save_in(storage, &tenant, user_id, change, fixture::stamp(time)).await
 }
@@ -73,7 +78,8 @@ pub async fn a_user_is_stored_unchanged(storage: &Store) {
 
 /// A patch keeps what it does not name, and needs a stored user.
 pub async fn a_patch_changes_only_what_it_names(storage: &Store) {
-    assert_eq!(patch(storage, "ada", json!({"name": "Ada"}), 1).await, None);
+    let early = patch(storage, "ada", json!({"name": "Ada"}), 1).await;
+    assert_eq!(early, Err(UserRejection::NotFound));
     let content = json!({"name": "Ada", "context": "old", "metadata": {"a": "1", "b": "2"}});
     put(storage, "ada", content, 1).await;
     let change = json!({"context": null, "metadata": {"a": null, "c": "3"}});
@@ -84,6 +90,22 @@ pub async fn a_patch_changes_only_what_it_names(storage: &Store) {
     assert_eq!((patched.user.draft(), patched.is_new), (expected, false));
     let read = found(storage, &fixture::tenant(), "ada").await;
     assert_eq!(read.value, Some(patched.user));
+}
+
+/// A patch is judged with what is stored, and writes nothing if the result is not valid.
+pub async fn a_patch_with_an_invalid_result_is_rejected(storage: &Store) {
+    let pairs: serde_json::Map<_, _> = (0..METADATA_PAIRS)
+        .map(|number| (number.to_string(), "x".into()))
+        .collect();
+    let saved = put(storage, "ada", json!({"metadata": pairs}), 1).await;
+    let patched = patch(storage, "ada", json!({"metadata": {"one more": "x"}}), 2).await;
+    let Err(UserRejection::Invalid(faults)) = patched else {
+        panic!("{patched:?}")
+    };
+    assert_eq!(faults[0].pointer, "/metadata");
+    let read = found(storage, &fixture::tenant(), "ada").await;
+    assert_eq!(read.value, Some(saved.user));
+    assert_eq!(log::types(storage).await, [EventType::UserUpdated]);
 }
 
 /// Each change writes `user.updated`; what changes nothing writes nothing.
@@ -99,9 +121,9 @@ pub async fn a_change_of_a_user_writes_user_updated(storage: &Store) {
     let again = put(storage, "ada", json!({"name": "Ada"}), 2).await;
     assert_eq!((again.committed, &again.user), (None, &saved.user));
     let again = patch(storage, "ada", json!({"name": "Ada"}), 2).await;
-    assert_eq!(again.and_then(|again| again.committed), None);
+    assert_eq!(again.expect("it is stored").committed, None);
     let changed = patch(storage, "ada", json!({"name": "Eve"}), 3).await;
-    assert!(changed.is_some_and(|changed| changed.committed.is_some()));
+    assert!(changed.is_ok_and(|changed| changed.committed.is_some()));
     let expected = [EventType::UserUpdated, EventType::UserUpdated];
     assert_eq!(log::types(storage).await, expected);
 }
@@ -182,10 +204,10 @@ pub async fn users_of_tenants_are_apart(storage: &Store) {
     assert_eq!(found(storage, &other, "ada").await.value, None);
     let patch = UserChange::Patch(json!({"name": "Eve"}));
     let patched = save_in(storage, &other, "ada", patch, fixture::stamp(2)).await;
-    assert_eq!(patched, None);
+    assert_eq!(patched, Err(UserRejection::NotFound));
     let change = UserChange::Replace(draft(json!({"name": "Eve"})));
     let saved = save_in(storage, &other, "ada", change, fixture::stamp(2)).await;
-    assert!(saved.is_some_and(|saved| saved.is_new));
+    assert!(saved.is_ok_and(|saved| saved.is_new));
     let own = found(storage, &fixture::tenant(), "ada").await.value;
     assert_eq!(own.and_then(|own| own.name).as_deref(), Some("Ada"));
     let listed = storage.users.list(&other, None, 10).await.success();

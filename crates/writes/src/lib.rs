@@ -32,7 +32,7 @@ pub use commands::{
     CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
     FailQueuedTurn, HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SaveUser,
     SavedUser, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
-    UpdateConversation, UpdateCredential, UserChange,
+    UpdateConversation, UpdateCredential, UserChange, UserRejection,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

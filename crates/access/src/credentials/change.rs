@@ -29,7 +29,7 @@ impl CredentialService {
         let draft = before.draft().patched(&patch).map_err(corrupt)?;
         let mut faults = draft.check(kind, self.name_characters, self.clock.now());
         faults.extend(check_reach(&caller.agents, &draft.agents));
-        // What stays may break a rule of today: an expired key can be renamed.
+        // Members that stay may break a rule of today: an expired key can be renamed.
         faults.retain(|fault| is_about(fault, &patch));
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));

@@ -1,4 +1,4 @@
-//! What models are told about conversations and users, and users do not see.
+//! The context of conversations and users: models are told it, users do not see it.
 
 use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn the_context_of_a_conversation_reaches_the_engine() {
         json!({"agentId": agent, "message": "Hi", "context": SECRET, "conversationKey": "k"});
     let expected = some([Some(SECRET), None, None]);
     assert_eq!(told(&writer, &mut script, chat.clone()).await, expected);
-    // It is that of the creation.
+    // Only the chat that creates the conversation sets it.
     let mut again = chat;
     again["context"] = "other".into();
     assert_eq!(told(&writer, &mut script, again).await, expected);
@@ -112,7 +112,7 @@ async fn users_neither_see_nor_write_the_context() {
     let chat_only = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     let rejected = chat_only.post("/api/chat", forged).await;
     rejected.problem(ProblemCode::InsufficientScope);
-    // Whether a conversation of others exists is not told.
+    // The response is that of a conversation that does not exist.
     let eve = user(&api, &backend, "eve").await;
     let hidden = eve.patch(&path, json!({"context": "forged"})).await;
     hidden.problem(ProblemCode::ConversationNotFound);

@@ -1,4 +1,4 @@
-//! What users learn of tools and calls that they may not see.
+//! Tools and calls that users may not see: nothing names them in responses to users.
 
 use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ async fn a_continued_call_is_named_to_those_who_see_it() {
         assert_eq!(read["continues"], *expected, "{visibility}");
         let calls = read["toolCalls"].as_array().expect("calls");
         assert_eq!(calls.len(), usize::from(is_shown));
-        // What has not begun shows no calls, and so names none.
+        // A turn that has not begun shows no calls, and so names none.
         let logged = continued_in_log(&ada, &reported["id"]).await;
         let expected = [
             ("turn.started".to_owned(), without_call.clone()),

@@ -217,7 +217,7 @@ impl CachedCommand for UpdateConversation {
         self.tenant.clone()
     }
 
-    /// What clients can change is not part of a state.
+    /// Title, metadata and context are not part of a state.
     fn apply(
         tenant: Self::Before,
         caches: &Caches,

@@ -68,7 +68,7 @@ impl CachedCommand for SaveUser {
     }
 
     fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
-        let Ok(Some(SavedUser {
+        let Ok(Ok(SavedUser {
             user,
             committed: Some(committed),
             ..

@@ -68,6 +68,7 @@ macro_rules! access_promises {
             users {
                 a_user_is_stored_unchanged,
                 a_patch_changes_only_what_it_names,
+                a_patch_with_an_invalid_result_is_rejected,
                 a_change_of_a_user_writes_user_updated,
                 events_of_users_are_hidden_from_others,
                 users_are_listed_by_their_creation,

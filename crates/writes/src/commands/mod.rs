@@ -46,7 +46,7 @@ pub use self::{
     hand_over_turn::HandOverTurn,
     record_steps::RecordSteps,
     revoke_credential::RevokeCredential,
-    save_user::{SaveUser, SavedUser, UserChange},
+    save_user::{SaveUser, SavedUser, UserChange, UserRejection},
     suspend_turn::{SuspendOutcome, SuspendTurn},
     sweep::{Sweep, SweepOutcome, UndecidedCall},
     update_agent::UpdateAgent,

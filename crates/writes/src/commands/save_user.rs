@@ -1,20 +1,19 @@
-//! What is stored about a user.
+//! The storage of a user.
 
-use domain::{Stamp, TenantId, User, UserDraft};
+use domain::{InputFault, Stamp, TenantId, User, UserDraft};
 use ports::{FactsQuery, RepositoryError, write_store::UserRow};
 use serde_json::Value;
 
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a user, or changes what is stored about it. Writes `user.updated`, unless nothing changes.
-/// The outcome is `None` if a patch is for a user of whom nothing is stored.
 #[derive(Debug, Clone)]
 pub struct SaveUser {
     /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The user.
     pub user_id: String,
-    /// The change, which was checked.
+    /// The change, which matches its schema.
     pub change: UserChange,
     /// The time and the actor.
     pub stamp: Stamp,
@@ -40,25 +39,43 @@ pub struct SavedUser {
     pub committed: Option<Committed>,
 }
 
+/// The reasons why a user is not stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserRejection {
+    /// A patch is for a user of whom nothing is stored.
+    NotFound,
+    /// The user would not be valid.
+    Invalid(Vec<InputFault>),
+}
+
 impl SaveUser {
-    fn content(&self, stored: Option<&User>) -> Result<Option<UserDraft>, RepositoryError> {
-        let patch = match &self.change {
-            UserChange::Replace(draft) => return Ok(Some(draft.clone())),
-            UserChange::Patch(patch) => patch,
+    /// Returns the content after the change. Concurrent patches are each judged with the result of the
+    /// other.
+    fn content(
+        &self,
+        stored: Option<&User>,
+    ) -> Result<Result<UserDraft, UserRejection>, RepositoryError> {
+        let draft = match (&self.change, stored) {
+            (UserChange::Replace(draft), _) => draft.clone(),
+            (UserChange::Patch(_), None) => return Ok(Err(UserRejection::NotFound)),
+            (UserChange::Patch(patch), Some(stored)) => {
+                let patched = stored.draft().patched(patch);
+                patched.map_err(|error| RepositoryError::Corrupt {
+                    what: "users".to_owned(),
+                    source: error.into(),
+                })?
+            }
         };
-        let Some(stored) = stored else {
-            return Ok(None);
-        };
-        let patched = stored.draft().patched(patch);
-        patched.map(Some).map_err(|error| RepositoryError::Corrupt {
-            what: "users".to_owned(),
-            source: error.into(),
-        })
+        let faults = draft.check();
+        if faults.is_empty() {
+            return Ok(Ok(draft));
+        }
+        Ok(Err(UserRejection::Invalid(faults)))
     }
 }
 
 impl Command for SaveUser {
-    type Outcome = Option<SavedUser>;
+    type Outcome = Result<SavedUser, UserRejection>;
 
     fn scope(&self) -> Scope {
         Scope::new(&self.tenant, [Part::User(self.user_id.clone())])
@@ -72,8 +89,9 @@ impl Command for SaveUser {
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let key = (self.tenant.clone(), self.user_id.clone());
         let stored = planner.facts.users.get(&key);
-        let Some(content) = self.content(stored)? else {
-            return Ok(Planned::Rejected(None));
+        let content = match self.content(stored)? {
+            Ok(content) => content,
+            Err(rejection) => return Ok(Planned::Rejected(Err(rejection))),
         };
         let (user, is_new) = match stored {
             None => (
@@ -83,7 +101,7 @@ impl Command for SaveUser {
             Some(stored) => match stored.changed_to(content, self.stamp.time) {
                 Some(changed) => (changed, false),
                 None => {
-                    return Ok(Planned::Applied(Some(SavedUser {
+                    return Ok(Planned::Applied(Ok(SavedUser {
                         user: stored.clone(),
                         is_new: false,
                         committed: None,
@@ -99,7 +117,7 @@ impl Command for SaveUser {
             user: user.clone(),
             sort_seq,
         });
-        Ok(Planned::Applied(Some(SavedUser {
+        Ok(Planned::Applied(Ok(SavedUser {
             user,
             is_new,
             committed: Some(Committed::at(sort_seq)),

@@ -148,7 +148,7 @@ fn a_deleted_agent_leaves_only_the_event_of_its_deletion() {
         };
         assert_eq!(
             is_shown(deleted),
-            // What is stored about users is of no agent.
+            // Users belong to no agent.
             [EventType::AgentDeleted, EventType::UserUpdated].contains(kind),
             "{kind:?}"
         );

@@ -115,7 +115,7 @@ fn placeholders_are_filled_and_the_context_is_last() {
     let context =
         format!("\n\n# Context\n{CONTEXT_NOTE}\nOn plan Pro. {{{{user.id}}}}\n\nOrder A-77.");
     assert!(text.ends_with(&context), "{text}");
-    // What precedes it does not depend on it.
+    // The text before the context does not depend on it.
     let name = request.user.as_ref().and_then(|user| user.name.clone());
     let nothing = domain::UserDraft {
         name,
