@@ -80,7 +80,7 @@ pub struct PostgresStore {
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     writes: Arc<PostgresWriteStore>,
-    /// True until the writer, or a check on its behalf, could connect.
+    /// True while the writer could not connect.
     pub(crate) has_no_writer: Arc<AtomicBool>,
     tunnel: Option<Arc<Tunnel>>,
 }
@@ -112,7 +112,7 @@ impl PostgresStore {
             Arc::clone(&has_no_writer),
         );
         let writes = PostgresWriteStore {
-            group: Mutex::new(group),
+            group: Arc::new(Mutex::new(group)),
             connections: connections.clone(),
             thread: writer_thread,
         };
@@ -208,12 +208,10 @@ impl PostgresStore {
         Err(RepositoryError::Unavailable(NotUsableYet(reason).into()))
     }
 
-    /// Checks that the writer has a connection, or can get one.
+    /// Checks that the writer is connected, or connects it.
     pub(crate) async fn check_writer(&self) -> Result<(), RepositoryError> {
         if !self.is_replica && self.has_no_writer.load(Ordering::Relaxed) {
-            let connection = self.connections.open_beside(&self.options).await;
-            let _ = in_time(connection.map_err(from_sqlx)?.close()).await;
-            self.has_no_writer.store(false, Ordering::Relaxed);
+            self.writes.connect().await?;
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ pub(crate) struct GroupConnection {
     connection: Option<PgConnection>,
     /// The pool, which gives up an idle connection if the server is full.
     pooled: Connections,
-    /// True until it, or a check on its behalf, could connect.
+    /// True while it could not connect.
     has_no_writer: Arc<AtomicBool>,
 }
 
@@ -69,6 +69,14 @@ impl GroupConnection {
         if let Some(connection) = self.connection.take() {
             let _ = in_time(connection.close()).await;
         }
+    }
+
+    /// Connects, if it is not connected.
+    async fn ensure_connected(&mut self) -> Result<(), RepositoryError> {
+        if self.connection.is_none() {
+            self.connection = Some(self.connect().await?);
+        }
+        Ok(())
     }
 
     /// Runs `work` on the connection, within the time limit. `heads_at_commit` is set by `work`
@@ -121,7 +129,7 @@ impl GroupConnection {
 
 /// The writes of the core.
 pub(crate) struct PostgresWriteStore {
-    pub(crate) group: Mutex<GroupConnection>,
+    pub(crate) group: Arc<Mutex<GroupConnection>>,
     pub(crate) connections: Connections,
     /// The thread on which the writer runs, which ends with this value.
     pub(crate) thread: WriterThread,
@@ -181,6 +189,18 @@ impl WriteStore for PostgresWriteStore {
 }
 
 impl PostgresWriteStore {
+    /// Connects the writer, if it is not connected. It keeps the connection.
+    pub(crate) async fn connect(&self) -> Result<(), RepositoryError> {
+        let group = Arc::clone(&self.group);
+        // A connection belongs to the runtime that opened it.
+        let connecting = self.thread.runtime().spawn(async move {
+            let mut group = group.lock().await;
+            group.ensure_connected().await
+        });
+        let connected = connecting.await;
+        connected.unwrap_or_else(|ended| Err(RepositoryError::Unavailable(ended.into())))
+    }
+
     /// Runs one transaction on a connection of the pool.
     async fn transact_alone(&self, decision: Arc<dyn Decision>) -> Result<Transacted, WriteError> {
         // A channel, because the call may be aborted at its time limit.

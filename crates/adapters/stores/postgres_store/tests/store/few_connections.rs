@@ -2,7 +2,10 @@
 
 use contract::fixture;
 use futures::future::join_all;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection, Executor as _, PgConnection,
+    postgres::PgConnectOptions,
+};
 
 use crate::database::{Database, store};
 
@@ -10,21 +13,60 @@ use crate::database::{Database, store};
 const LIMIT: i64 = 8;
 const POOLED: i64 = 4;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_writer_gets_the_place_of_an_idle_connection() {
-    let database = Database::new().await;
-    let mut administrator = database.connect().await;
-    let role = database
-        .options()
-        .get_database()
-        .expect("a name")
-        .to_owned();
+/// Creates a role that may open [`LIMIT`] connections, and returns its name.
+async fn role(database: &Database, administrator: &mut PgConnection) -> String {
+    let options = database.options();
+    let role = options.get_database().expect("a name").to_owned();
     let create = format!(
         "create role {role} login password 'few' connection limit {LIMIT}; \
          grant all on all tables in schema public to {role}"
     );
     let created = administrator.execute(AssertSqlSafe(create)).await;
     created.expect("a role");
+    role
+}
+
+async fn remove(role: &str, administrator: &mut PgConnection) {
+    let remove = format!("drop owned by {role}; drop role {role}");
+    let removed = administrator.execute(AssertSqlSafe(remove)).await;
+    removed.expect("the role is removed");
+}
+
+/// Opens connections until the role may open no others.
+async fn fill(options: &PgConnectOptions) -> Vec<PgConnection> {
+    let mut opened = Vec::new();
+    while let Ok(connection) = options.connect().await {
+        opened.push(connection);
+    }
+    opened
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_ready_keeps_its_connection_to_write() {
+    let database = Database::new().await;
+    let mut administrator = database.connect().await;
+    let role = role(&database, &mut administrator).await;
+    let options = database.options().username(&role).password("few");
+    let of_role = store(&options).await;
+    let storage = contract::Store::new(of_role.storage());
+    storage.maintenance.ping().await.expect("it is ready");
+    let others = fill(&options).await;
+    assert!(!others.is_empty());
+
+    let (tenant, agent, stamp) = (fixture::tenant(), fixture::agent(1), fixture::stamp(0));
+    let inserted = storage.agents.insert(&tenant, &agent, &stamp, None).await;
+    inserted.expect("it is written");
+
+    join_all(others.into_iter().map(Connection::close)).await;
+    of_role.close().await;
+    remove(&role, &mut administrator).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_gets_the_place_of_an_idle_connection() {
+    let database = Database::new().await;
+    let mut administrator = database.connect().await;
+    let role = role(&database, &mut administrator).await;
     let options = database.options().username(&role).password("few");
     let of_role = store(&options).await;
     let storage = contract::Store::new(of_role.storage());
@@ -39,7 +81,7 @@ async fn a_writer_gets_the_place_of_an_idle_connection() {
     }
     let others = join_all((POOLED..LIMIT).map(|_| options.connect())).await;
     assert!(others.iter().all(Result::is_ok));
-    assert!(options.connect().await.is_err(), "there is a free messages");
+    assert!(options.connect().await.is_err(), "there is a free place");
 
     let inserted = storage.agents.insert(&tenant, &agent, &stamp, None).await;
     inserted.expect("it is written");
@@ -51,7 +93,5 @@ async fn a_writer_gets_the_place_of_an_idle_connection() {
         other.expect("a connection").close().await.expect("it ends");
     }
     of_role.close().await;
-    let remove = format!("drop owned by {role}; drop role {role}");
-    let removed = administrator.execute(AssertSqlSafe(remove)).await;
-    removed.expect("the role is removed");
+    remove(&role, &mut administrator).await;
 }
