@@ -36,6 +36,8 @@ export interface ConversationMessage {
    */
   status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
+  /** Who has written a message in place of the agent. */
+  author?: StoredMessage["author"];
   /** The client's own id of a user's message. */
   clientMessageId?: string | undefined;
   turnId?: string | undefined;
@@ -67,7 +69,7 @@ const resumed = (call: ToolCall): ToolCall =>
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, clientMessageId, turnId } = message;
+  const { id, role, content: text, author, clientMessageId, turnId } = message;
   const status = statusOf(message);
   const toolCalls = toolCallsOf(message.toolCalls);
   return {
@@ -76,6 +78,7 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     text,
     status,
     toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
+    author,
     clientMessageId: clientMessageId ?? undefined,
     turnId: turnId ?? undefined,
   };
@@ -108,14 +111,15 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const at = messages.findIndex(
         (known) => (known.id === messageId && known.id !== replyId) || (sent && known.clientMessageId === sent),
       );
-      const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId, role: "agent", text: "", toolCalls: [], turnId };
-      const reply = { ...begun, status: "streaming" } as const;
+      const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId ?? "", role: "agent", text: "", toolCalls: [], turnId };
+      // There is none while staff handles the conversation.
+      const reply = replyId ? [{ ...begun, status: "streaming" } as const] : [];
       // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
         id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
       return messages
         .flatMap((known, index): ConversationMessage[] => {
-          if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, reply];
+          if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, ...reply];
           return isOutdated(known, index) ? [] : [known];
         })
         .concat(at < 0 ? reply : []);

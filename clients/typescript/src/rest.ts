@@ -26,7 +26,7 @@ type ResultOf<Of> = Of extends { responses: infer Responses }
         void
   : never;
 
-type IdOf<Key extends string> = Key extends `${string}{id}${string}` ? [id: string] : [];
+type IdsOf<Key extends string> = Key extends `${string}{${string}}${infer Rest}` ? [id: string, ...IdsOf<Rest>] : [];
 type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${string}`
   ? Operation<Key> extends { parameters: { query: object } }
     ? [query: QueryOf<Operation<Key>>]
@@ -35,7 +35,7 @@ type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${strin
     ? [body?: WithUndefined<OptionalBodyOf<Operation<Key>>>]
     : [body: WithUndefined<BodyOf<Operation<Key>>>];
 
-type Call<Key extends string> = (...input: [...IdOf<Key>, ...InputOf<Key>, options?: RequestOptions]) => Promise<ResultOf<Operation<Key>>>;
+type Call<Key extends string> = (...input: [...IdsOf<Key>, ...InputOf<Key>, options?: RequestOptions]) => Promise<ResultOf<Operation<Key>>>;
 
 /** The operations of the REST API, by group and name. */
 export type Rest = {
@@ -47,7 +47,7 @@ export type Rest = {
 const callOf = (transport: Transport, method: string, path: string) => {
   const inputName = /get|delete/.test(method) ? "query" : "body";
   return async (...given: unknown[]): Promise<unknown> => {
-    const target = path.replace("{id}", () => segment(String(given.shift())));
+    const target = path.replace(/{\w+}/g, () => segment(String(given.shift())));
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const request = {
       ...(method === "post" && { idempotencyKey: randomId() }),

@@ -82,8 +82,9 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       return;
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
-    await view.read(signal);
-    if (type === "turn.started") change((messages) => withReply(messages, turnId ?? ""));
+    const found = await view.read(signal);
+    // While staff handles the conversation, there is no reply.
+    if (type === "turn.started" && found?.handledBy !== "staff") change((messages) => withReply(messages, turnId ?? ""));
     if (view.active < 1) await view.settle(signal);
   };
 

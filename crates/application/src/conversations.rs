@@ -4,6 +4,7 @@ mod creating;
 mod error;
 mod forking;
 mod listing;
+mod staff_messages;
 mod update;
 
 use std::sync::Arc;

@@ -80,6 +80,7 @@ pub async fn conversations_are_filtered_by_agent_and_user(storage: &Store) {
             numbers => AgentReach::only(numbers.iter().copied().map(fixture::agent_id)),
         },
         user_id: user.map(ToOwned::to_owned),
+        handling: None,
     };
     for (filter, expected) in [
         (filter(&[1], None), vec![5, 4, 3, 2, 1]),

@@ -1,7 +1,7 @@
 //! `ConversationRepository::find_message`.
 
 use domain::{Conversation, ConversationId, MessageId};
-use ports::{FoundMessage, MessageReference};
+use ports::{FoundMessage, MessageCounts, MessageReference};
 use writes::{BeginTurn, CompletedTurn};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
@@ -50,6 +50,11 @@ pub async fn a_message_is_found_with_its_place(storage: &Store) {
             message: message.clone(),
             before: i64::try_from(index).expect("few messages"),
             previous: index.checked_sub(1).map(|before| messages[before].clone()),
+            of_staff: 0,
+            counts: MessageCounts {
+                last_seq: 4,
+                superseded: 0,
+            },
         };
         let found = find(storage, conversation.id, message.id).await;
         assert_eq!(found, Some(expected));
@@ -68,6 +73,11 @@ pub async fn superseded_messages_have_no_place_among_the_others(storage: &Store)
             message: message.clone(),
             before: 2,
             previous: Some(messages[1].clone()),
+            of_staff: 0,
+            counts: MessageCounts {
+                last_seq: 7,
+                superseded: 4,
+            },
         };
         let found = find(storage, conversation.id, message.id).await;
         assert_eq!(found, Some(expected));

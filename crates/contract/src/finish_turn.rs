@@ -46,6 +46,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
         role: Role::Agent,
         content: reply.content,
         created_at: fixture::at(17),
+        author: None,
         engine: Some(reply.engine.clone()),
         agent_version: Some(1),
         finish_reason: Some(reply.finish_reason),

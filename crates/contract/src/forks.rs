@@ -34,6 +34,8 @@ pub(crate) async fn fork(
         from: original.id,
         turn_count,
         to_seq: last.seq,
+        of_staff: i64::try_from(messages.iter().filter(|it| it.is_of_staff()).count())
+            .expect("few messages"),
     });
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(50));
     let conversations = &storage.conversations;

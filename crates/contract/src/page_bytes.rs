@@ -98,6 +98,7 @@ pub async fn a_page_of_large_conversations_is_short(storage: &Store) {
         let filter = ConversationFilter {
             agents: AgentReach::ALL.narrowed_to(agent_id),
             user_id,
+            handling: None,
         };
         let pages = pages(async |last: Option<Listed<Conversation>>| {
             conversations(storage, &filter, last.as_ref(), 100).await

@@ -73,7 +73,7 @@ pub(crate) async fn agent_names(
 /// Returns the position of a conversation.
 fn after_conversation(conversation: &Listed<Conversation>) -> ConversationPosition {
     ConversationPosition {
-        sort_seq: conversation.sort_seq,
+        key: conversation.sort_seq.0,
         id: conversation.item.id,
     }
 }

@@ -52,6 +52,7 @@ pub fn request(number: u32) -> ModelRequest {
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
         may_call: true,
+        is_for_staff: false,
         tool_use: ports::ToolUse::default(),
     }
 }

@@ -76,6 +76,7 @@ fn full_config(text: &str) -> AgentConfig {
     let some = || Some(text.to_owned());
     AgentConfig {
         allow_client_tools: Some(true),
+        allow_hand_over: Some(true),
         allow_unrecorded: Some(true),
         engine: some(),
         fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),

@@ -71,6 +71,7 @@ pub async fn a_turn_supersedes_messages_from_a_position(storage: &Store) {
             reply_seq,
             turn_number,
             retry_of,
+            are_for_staff: _,
         } = start(storage, &begin, how).await.messages;
         assert_eq!((message.id, message.seq), (begin.message_id, 7));
         assert_eq!((reply_seq, turn_number, retry_of), (8, 3, None));

@@ -122,6 +122,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Store) {
             filter: ConversationFilter {
                 agents: AgentReach::ALL.narrowed_to(agent_id),
                 user_id,
+                handling: None,
             },
             after: None,
             limit: 10,

@@ -77,6 +77,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         role: Role::User,
         content: waits[0].input.clone(),
         created_at: messages[2].created_at,
+        author: None,
         engine: None,
         agent_version: None,
         finish_reason: None,

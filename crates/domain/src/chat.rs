@@ -12,20 +12,20 @@ use crate::{
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChatReply {
-    /// The text of the reply.
+    /// The text of the reply; empty while staff handles the conversation.
     pub message: String,
     /// The conversation; send it with the next message to continue. Null if nothing is stored.
     pub conversation_id: Option<ConversationId>,
     /// The turn.
     pub turn_id: TurnId,
-    /// The id of the agent's message.
-    pub message_id: MessageId,
+    /// The id of the agent's message; null without one, while staff handles the conversation.
+    pub message_id: Option<MessageId>,
     /// The agent that replied.
     pub agent_id: AgentId,
     /// The version of the agent that replied.
     pub agent_version: i64,
-    /// The engine that produced the reply.
-    pub engine: String,
+    /// The engine that produced the reply; null without one.
+    pub engine: Option<String>,
     /// True if a fallback replied in place of the agent's engine.
     pub degraded: bool,
     /// The reason why the reply ended.

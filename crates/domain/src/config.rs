@@ -99,6 +99,11 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub profile: Option<ProfileConfig>,
+    /// True if users may hand their conversation over to staff: `PATCH /api/conversations/{id}` with
+    /// `{"handledBy": "staff"}`. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub allow_hand_over: Option<bool>,
     /// Reply of the rule engine if no rule matches. Default: built from name and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(

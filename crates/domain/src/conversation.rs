@@ -3,10 +3,21 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, ConversationKey, InputFault, MessageId, Principal, Timestamp, TurnId,
-    TurnStatus, UnknownMembers,
+    AgentId, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Principal,
+    Timestamp, TurnId, TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
+    open_enum::open_enum,
 };
+
+open_enum! {
+    /// Who answers the user.
+    Handler[15] {
+        /// The agent.
+        Agent = "agent",
+        /// People who work for the operator. Agents do not reply.
+        Staff = "staff",
+    }
+}
 
 /// A conversation as clients receive it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +42,19 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub context: Option<String>,
-    /// 1, 2, 3 …: increases by one with every change of title, metadata or context.
+    /// Who answers the user: `agent`, or `staff` while people do and the agent does not reply.
+    #[serde(default = "Handler::agent")]
+    pub handled_by: Handler,
+    /// The member of staff who has taken the conversation over. Absent without one, and for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub assignee: Option<String>,
+    /// The time since which the user waits for staff. Absent otherwise, and for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub waiting_since: Option<Timestamp>,
+    /// 1, 2, 3 …: increases by one with every change of title, metadata, context, `handledBy` or
+    /// `assignee`.
     pub version: i64,
     /// The number of messages that are not superseded.
     pub message_count: i64,
@@ -67,6 +90,9 @@ impl Conversation {
             title: None,
             metadata: Metadata::new(),
             context: None,
+            handled_by: Handler::Agent,
+            assignee: None,
+            waiting_since: None,
             version: 1,
             message_count: 0,
             excerpt: None,
@@ -85,6 +111,8 @@ impl Conversation {
             title: self.title.clone(),
             metadata: self.metadata.clone(),
             context: self.context.clone(),
+            handled_by: self.handled_by,
+            assignee: self.assignee.clone(),
         }
     }
 
@@ -98,10 +126,22 @@ impl Conversation {
             title: draft.title,
             metadata: draft.metadata,
             context: draft.context,
+            waiting_since: self.waiting_since_after(draft.handled_by, now),
+            handled_by: draft.handled_by,
+            assignee: draft.assignee,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
             ..self.clone()
         })
+    }
+
+    /// Returns since when the user waits for staff once `handler` answers.
+    fn waiting_since_after(&self, handler: Handler, now: Timestamp) -> Option<Timestamp> {
+        match (self.handled_by, handler) {
+            (before, Handler::Staff) if before != Handler::Staff => Some(now),
+            (_, Handler::Staff) => self.waiting_since,
+            (_, Handler::Agent | Handler::Other(_)) => None,
+        }
     }
 
     /// Returns the conversation as a principal sees it that can reach it.
@@ -119,8 +159,22 @@ impl Conversation {
     pub fn shown_to_users(self) -> Self {
         Self {
             context: None,
+            assignee: None,
+            waiting_since: None,
             ..self
         }
+    }
+
+    /// Returns whether users see less of it.
+    pub const fn has_internals(&self) -> bool {
+        self.context.is_some() || self.assignee.is_some() || self.waiting_since.is_some()
+    }
+}
+
+impl Handler {
+    /// Who answers unless stated otherwise.
+    const fn agent() -> Self {
+        Self::Agent
     }
 }
 
@@ -161,7 +215,7 @@ pub fn excerpt(content: &str) -> String {
 }
 
 /// The part of a conversation that a client can change: the document that a merge patch changes.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConversationDraft {
@@ -188,16 +242,51 @@ pub struct ConversationDraft {
         schema(max_length = 8000, pattern = r"^[^\x00]*$", nullable = false)
     )]
     pub context: Option<String>,
+    /// Who answers the user. While it is `staff`, messages are stored and the agent does not reply. Users
+    /// set only `staff`, and only if the agent's `config.allowHandOver` is true. Default: `agent`.
+    #[serde(default = "Handler::agent")]
+    pub handled_by: Handler,
+    /// The member of staff who has taken the conversation over. Users neither see nor change it. Default:
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 128,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
+            nullable = false
+        )
+    )]
+    pub assignee: Option<String>,
+}
+
+impl Default for ConversationDraft {
+    fn default() -> Self {
+        Self {
+            title: None,
+            metadata: Metadata::new(),
+            context: None,
+            handled_by: Handler::Agent,
+            assignee: None,
+        }
+    }
 }
 
 impl ConversationDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        let faults = check_metadata(&self.metadata);
+        let faults = check_metadata(&self.metadata).into_iter();
+        let mut faults: Vec<_> = faults.map(|fault| fault.below("/metadata")).collect();
+        if matches!(self.handled_by, Handler::Other(_)) {
+            let detail = "must be 'agent' or 'staff'";
+            faults.push(InputFault::new(
+                "/handledBy",
+                FaultCode::UnknownValue,
+                detail,
+            ));
+        }
         faults
-            .into_iter()
-            .map(|fault| fault.below("/metadata"))
-            .collect()
     }
 }
 

@@ -50,6 +50,18 @@ pub enum EventData {
         /// The turn that replaces them.
         turn_id: TurnId,
     },
+    /// The content of `message.created` and `message.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "MessageEventData"))]
+    Message {
+        /// The message in its state when the log is read.
+        message: EventMessage,
+    },
+    /// The content of `message.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "MessageDeletedEventData"))]
+    MessageDeleted {
+        /// The message that is no longer part of the conversation.
+        message: MessageReference,
+    },
     /// The content of `agent.created` and `agent.updated`.
     #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
     Agent {
@@ -127,7 +139,7 @@ impl EventData {
         match self {
             Self::Agent { .. } => true,
             Self::Turn { turn, .. } => !turn.tool_calls.is_empty() || turn.continues.is_some(),
-            Self::Conversation { conversation, .. } => conversation.context.is_some(),
+            Self::Conversation { conversation, .. } => conversation.has_internals(),
             _ => false,
         }
     }
@@ -222,6 +234,16 @@ pub struct SupersededRange {
     pub from_seq: i64,
     /// The `seq` of the last message.
     pub to_seq: i64,
+}
+
+/// The id of a message and its position in its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MessageReference {
+    /// The message's id.
+    pub id: MessageId,
+    /// The message's position in the conversation.
+    pub seq: i64,
 }
 
 /// The id and version of a deleted resource.

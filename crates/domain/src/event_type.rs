@@ -13,12 +13,18 @@ open_enum! {
         AgentDeleted = "agent.deleted",
         /// A conversation was created.
         ConversationCreated = "conversation.created",
-        /// A conversation's title or metadata changed.
+        /// A conversation's title or metadata changed, or who answers in it.
         ConversationUpdated = "conversation.updated",
         /// A conversation was deleted.
         ConversationDeleted = "conversation.deleted",
         /// Messages were replaced: a turn starts from an earlier point of the conversation.
         MessagesSuperseded = "messages.superseded",
+        /// A member of staff has written a message in place of the agent.
+        MessageCreated = "message.created",
+        /// A member of staff has changed a message.
+        MessageUpdated = "message.updated",
+        /// A member of staff has deleted a message.
+        MessageDeleted = "message.deleted",
         /// What is stored about a user has changed.
         UserUpdated = "user.updated",
         /// A turn waits behind the turn in progress.
@@ -50,6 +56,14 @@ impl EventType {
     /// Returns `true` if the event is a deletion.
     pub const fn is_deletion(self) -> bool {
         matches!(self, Self::AgentDeleted | Self::ConversationDeleted)
+    }
+
+    /// Returns `true` if the event concerns a message of staff.
+    pub const fn is_of_message(self) -> bool {
+        matches!(
+            self,
+            Self::MessageCreated | Self::MessageUpdated | Self::MessageDeleted
+        )
     }
 
     /// Returns `true` if the event is the end of a turn.

@@ -121,8 +121,10 @@ pub struct HistoryMessage {
     pub seq: i64,
     /// The author of the message.
     pub role: Role,
-    /// The text of the message.
+    /// The text of the message; of one that staff has written, after the name of the author.
     pub content: ByteString,
+    /// True if staff has written it in place of the agent.
+    pub is_of_staff: bool,
     /// The tool calls for the reply, with an agent's message; with a user's message, those of a turn whose
     /// reply is not part of the history.
     pub calls: Option<Arc<PastCalls>>,
@@ -135,7 +137,16 @@ impl HistoryMessage {
             seq,
             role,
             content: content.into(),
+            is_of_staff: false,
             calls: None,
+        }
+    }
+
+    /// Creates a message that staff has written in place of the agent.
+    pub fn of_staff(seq: i64, name: &str, content: &str) -> Self {
+        Self {
+            is_of_staff: true,
+            ..Self::new(seq, Role::Agent, format!("{name}: {content}"))
         }
     }
 

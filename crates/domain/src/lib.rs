@@ -55,6 +55,7 @@ pub mod rule_test;
 pub mod scope;
 pub mod signing_key;
 pub mod sizes;
+pub mod staff_message;
 pub mod tenant;
 pub mod text;
 pub mod ticket;
@@ -80,7 +81,7 @@ pub use chat::ChatReply;
 pub use client_tool::ClientTool;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
-    Conversation, ConversationDraft, ConversationState, ForkOrigin, OpenTurn, SentMessage,
+    Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
 };
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
@@ -100,7 +101,7 @@ pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, Idempotency
 pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
-pub use message::{Message, MessageError, Role};
+pub use message::{Author, AuthorKind, Message, MessageError, Role};
 pub use page::{AsOf, Listed, Page};
 pub use principal::{Principal, PrincipalId, Stamp};
 pub use problem::Problem;

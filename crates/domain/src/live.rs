@@ -19,8 +19,8 @@ pub struct TurnStarted {
     pub conversation_id: Option<ConversationId>,
     /// The id of the user's message.
     pub message_id: MessageId,
-    /// The id that the agent's message is going to have.
-    pub reply_id: MessageId,
+    /// The id that the agent's message is going to have; null while staff handles the conversation.
+    pub reply_id: Option<MessageId>,
     /// The agent that replies.
     pub agent_id: AgentId,
     /// The version of the agent that replies.

@@ -17,6 +17,28 @@ open_enum! {
     }
 }
 
+open_enum! {
+    /// The kind of author who writes in place of an agent.
+    AuthorKind[15] {
+        /// A person who works for the operator.
+        Staff = "staff",
+    }
+}
+
+/// The author of a message that was written in place of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Author {
+    /// The name that users see.
+    pub name: String,
+    /// The address of a picture; null without one.
+    #[serde(default)]
+    pub avatar_url: Option<String>,
+    /// `staff`: a person who works for the operator.
+    pub kind: AuthorKind,
+}
+
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -26,8 +48,8 @@ pub struct Message {
     pub id: MessageId,
     /// The conversation of the message.
     pub conversation_id: ConversationId,
-    /// The turn it belongs to; null for a greeting. If the message was answered again, the newest
-    /// of its turns.
+    /// The turn it belongs to; null for a greeting and for messages of staff. If the message was answered
+    /// again, the newest of its turns.
     pub turn_id: Option<TurnId>,
     /// The position in the conversation: 1, 2, 3 …
     pub seq: i64,
@@ -37,6 +59,10 @@ pub struct Message {
     pub content: String,
     /// The time at which it was stored.
     pub created_at: Timestamp,
+    /// On agent messages that a person has written: who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub author: Option<Author>,
     /// On agent messages: the engine that produced the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
@@ -52,7 +78,7 @@ pub struct Message {
     /// The token counts of the reply; null if they are unknown.
     #[serde(default)]
     pub usage: Option<Usage>,
-    /// On user messages: the client's own id of the message.
+    /// On messages of users and staff: the client's own id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub client_message_id: Option<String>,
@@ -76,6 +102,48 @@ pub struct Message {
 }
 
 impl Message {
+    /// Creates a message with nothing but a text.
+    pub const fn new(
+        (conversation_id, seq): (ConversationId, i64),
+        id: MessageId,
+        role: Role,
+        content: String,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            conversation_id,
+            turn_id: None,
+            seq,
+            role,
+            content,
+            created_at,
+            author: None,
+            engine: None,
+            agent_version: None,
+            finish_reason: None,
+            usage: None,
+            client_message_id: None,
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: None,
+        }
+    }
+
+    /// Returns whether a person has written the message in place of the agent.
+    pub const fn is_of_staff(&self) -> bool {
+        self.author.is_some()
+    }
+
+    /// Returns the id by which the pages of protocols know the message: the client's own, if a user has sent it
+    /// with one.
+    pub fn page_id(&self) -> String {
+        let own_id = self.client_message_id.as_ref();
+        let own_id = own_id.filter(|_| self.role == Role::User);
+        own_id.map_or_else(|| self.id.to_string(), Clone::clone)
+    }
+
     /// Reduces the tool calls to what an audience sees of them. Returns `true` if it sees less than
     /// everything.
     pub fn show_to(&mut self, audience: Audience) -> bool {

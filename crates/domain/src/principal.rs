@@ -184,7 +184,7 @@ impl Principal {
 
     /// Returns the scope that this principal lacks to change what models are told; `None` if it can. Users
     /// can only with `conversations:all`, and whoever names a user for a request has no more rights.
-    pub fn lacks_to_write_context(&self) -> Option<Scope> {
+    pub fn lacks_to_act_as_staff(&self) -> Option<Scope> {
         if self.audience() == Audience::User {
             return Some(Scope::ConversationsAll);
         }
@@ -251,11 +251,11 @@ mod tests {
         assert_eq!(caller.audience_of_chat(None), Audience::Staff);
         assert_eq!(caller.audience_of_chat(Some("ada")), Audience::User);
         caller.scopes = [Scope::ConversationsWrite].into_iter().collect();
-        assert_eq!(caller.lacks_to_write_context(), None);
+        assert_eq!(caller.lacks_to_act_as_staff(), None);
         caller.names_user = true;
         assert_eq!(caller.audience(), Audience::User);
         let missing = Some(Scope::ConversationsAll);
-        assert_eq!(caller.lacks_to_write_context(), missing);
+        assert_eq!(caller.lacks_to_act_as_staff(), missing);
         caller.names_user = false;
         caller.user_id = Some("ada".to_owned());
         assert_eq!(caller.audience(), Audience::User);

@@ -20,7 +20,7 @@ pub enum TurnStatus {
     InProgress,
     /// The turn waits until its user, or the page, answers a tool call.
     RequiresAction,
-    /// The turn has a reply.
+    /// The turn has a reply, or needs none since staff handles the conversation.
     Completed,
     /// The turn ended without a reply; `error` has the reason.
     Failed,
@@ -89,6 +89,8 @@ open_enum! {
         RequiresAction = "requires_action",
         /// The user continued without an answer; the reply has the text up to then.
         Dismissed = "dismissed",
+        /// Staff handles the conversation: there is no reply.
+        HandedOver = "handed_over",
     }
 }
 
@@ -171,6 +173,16 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Returns the reason why a turn without a reply has ended in place of one.
+    pub fn reason_without_reply(status: TurnStatus) -> Option<FinishReason> {
+        (status == TurnStatus::Completed).then_some(FinishReason::HandedOver)
+    }
+
+    /// Returns false if the turn has ended without a reply because it needed none.
+    pub fn may_have_reply(&self) -> bool {
+        self.finish_reason != Some(FinishReason::HandedOver)
+    }
+
     /// Returns the time at which the turn started or, while queued, was created: it cannot end
     /// earlier.
     pub fn latest_time(&self) -> Timestamp {

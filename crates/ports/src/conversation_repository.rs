@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AgentReach, AsOf, Conversation, ConversationId, ConversationKey, ConversationState,
-    HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, Seq, TenantId,
+    HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, TenantId,
 };
+use serde::Serialize;
 
 use crate::RepositoryError;
 
@@ -17,18 +18,33 @@ pub struct ConversationFilter {
     pub agents: AgentReach,
     /// Only conversations of this user.
     pub user_id: Option<String>,
+    /// Only conversations that these people, or the agent, handle.
+    pub handling: Option<Handling>,
+}
+
+/// Who handles a conversation, as a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Handling {
+    /// The agent.
+    Agent,
+    /// Staff; only this member if one is given.
+    Staff(Option<String>),
+    /// The same, while the user waits for staff. Listed in the order in which they began to wait.
+    Waiting(Option<String>),
 }
 
 /// The position of the last conversation of the previous page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConversationPosition {
-    /// The conversation's position in the order.
-    pub sort_seq: Seq,
+    /// The conversation's position in the order: that in the log of its latest activity, or the time in
+    /// milliseconds since which its user waits for staff.
+    pub key: i64,
     /// The conversation's id.
     pub id: ConversationId,
 }
 
-/// A request for one page of conversations, latest activity first.
+/// A request for one page of conversations, latest activity first, or those that wait longest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationQuery {
     /// The conversations to list.
@@ -101,6 +117,19 @@ pub struct FoundMessage {
     pub before: i64,
     /// The last of them.
     pub previous: Option<Message>,
+    /// The number of messages of staff before it.
+    pub of_staff: i64,
+    /// The messages of the conversation when it was read.
+    pub counts: MessageCounts,
+}
+
+/// Counts of the messages of a conversation. While they are the same, none was added, superseded or deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// The `seq` of the last message.
+    pub last_seq: i64,
+    /// The number of messages that are superseded or deleted.
+    pub superseded: i64,
 }
 
 /// The messages that a fork copies.
@@ -112,6 +141,8 @@ pub struct ForkedMessages {
     pub turn_count: i64,
     /// The `seq` of the last message to copy.
     pub to_seq: i64,
+    /// The number of messages of staff among them.
+    pub of_staff: i64,
 }
 
 /// The first messages of a new conversation.
@@ -177,7 +208,7 @@ pub trait ConversationRepository: Send + Sync {
         Ok(found.map(|found| found.and_then(context)))
     }
 
-    /// Lists conversations, latest activity first, in the commit order of the transactions that
+    /// Lists conversations, latest activity first unless they are filtered by waiting, in the commit order of the transactions that
     /// were the activity, whatever their timestamps. A page MUST end at about `sizes::PAGE_BYTES`
     /// and contain at least one conversation if any is left. The cost MUST NOT depend on the number
     /// of conversations. A conversation that becomes active during paging may appear again; one
@@ -188,7 +219,8 @@ pub trait ConversationRepository: Send + Sync {
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>;
 
-    /// Finds a message of a conversation, superseded or not; the newest if several match.
+    /// Finds a message of a conversation, superseded or not; the newest if several match. The number of
+    /// messages before it counts those of staff, too.
     async fn find_message(
         &self,
         tenant: &TenantId,

@@ -41,8 +41,8 @@ pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentReposito
 pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
-    ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, HistoryQuery,
-    ListingOrder, MessageQuery, MessageReference, SORT_SEQ_OF_RESULT,
+    ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, Handling, HistoryQuery,
+    ListingOrder, MessageCounts, MessageQuery, MessageReference, SORT_SEQ_OF_RESULT,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};

@@ -47,6 +47,8 @@ pub struct ModelRequest {
     pub unavailable_tools: Vec<String>,
     /// False if the model must reply without calling a tool.
     pub may_call: bool,
+    /// True if staff handles the conversation: open calls are finished, and no model is asked.
+    pub is_for_staff: bool,
     /// The demands of the client on the tool calls, while the model may call.
     pub tool_use: ToolUse,
 }
@@ -95,6 +97,7 @@ impl ModelRequest {
             tools: Arc::default(),
             unavailable_tools: Vec::new(),
             may_call: true,
+            is_for_staff: false,
             tool_use: ToolUse::default(),
         }
     }

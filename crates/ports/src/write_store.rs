@@ -23,9 +23,9 @@ pub use self::{
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
         ConversationRow, ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy,
-        MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange, StepRow,
-        SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait,
-        UsageRow, UserRow,
+        MessageDeletion, MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange,
+        StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart,
+        TurnWait, UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

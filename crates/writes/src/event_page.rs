@@ -7,7 +7,7 @@ mod content;
 
 use std::{collections::HashSet, hash::Hash};
 
-use domain::EventType;
+use domain::{ConversationId, EventType};
 use ports::{
     ContentQuery, EventContent, EventDecision, EventPage, EventQuery, EventRecord, EventScan,
     RepositoryError, SelectedEvents, write_store::EventRow,
@@ -84,13 +84,21 @@ fn wanted(records: &[EventRecord]) -> ContentQuery {
     ContentQuery {
         turns: visible_ids(records, EventType::is_of_turn, |row| row.turn_id),
         conversations: visible_ids(records, is_of_conversation, |row| row.conversation_id),
-        greetings: visible_ids(
-            records,
-            |kind| kind == ConversationCreated,
-            |row| row.conversation_id,
-        ),
+        messages: visible_ids(records, |_| true, message),
         snapshots: visible_ids(records, has_snapshot, |row| Some(row.seq)),
     }
+}
+
+/// The message that an event shows: the greeting of a new conversation, or a message of staff.
+fn message(row: &EventRow) -> Option<(ConversationId, i64)> {
+    let seq = match row.kind {
+        EventType::ConversationCreated => 1,
+        EventType::MessageCreated | EventType::MessageUpdated => {
+            row.data.as_ref()?.get("seq")?.as_i64()?
+        }
+        _ => return None,
+    };
+    Some((row.conversation_id?, seq))
 }
 
 fn visible_ids<Id: Hash + Eq>(

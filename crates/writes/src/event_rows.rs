@@ -1,8 +1,8 @@
 //! Construction of the rows of the event log, one function per kind of event.
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
-    event_data::{SupersededRange, Tombstone},
+    Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, Stamp, TenantId, TurnId,
+    event_data::{MessageReference, SupersededRange, Tombstone},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -87,6 +87,23 @@ pub(crate) fn messages_superseded(
     EventRow {
         data: Some(json(&range)),
         ..turn_event(position, EventType::MessagesSuperseded, ids)
+    }
+}
+
+/// `message.*`, with the place of the message.
+pub(crate) fn message_event(
+    position: LogPosition<'_>,
+    kind: EventType,
+    conversation: &ConversationFacts,
+    message: &Message,
+) -> EventRow {
+    let Message { id, seq, .. } = *message;
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(message.conversation_id),
+        user_id: conversation.user_id.clone(),
+        data: Some(json(&MessageReference { id, seq })),
+        ..base_row(position, kind)
     }
 }
 

@@ -28,11 +28,12 @@ mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
-    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ClaimKey, ClaimOutcome,
-    CreateAgent, CreateConversation, CreateCredential, DeleteAgent, DeleteConversation,
-    FailQueuedTurn, HandOverTurn, MayAnswer, NotStaff, RecordSteps, RevokeCredential, SaveUser,
-    SavedUser, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
-    UpdateConversation, UpdateCredential, UserChange, UserRejection,
+    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ChangeStaffMessage,
+    ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
+    DeleteConversation, FailQueuedTurn, HandOverTurn, MayAnswer, NotStaff, RecordSteps,
+    RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
+    SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
+    UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -168,6 +168,7 @@ mod tests {
                 from: fixture::conversation_id(1),
                 turn_count: 0,
                 to_seq: 1,
+                of_staff: 0,
             }),
             stamp: fixture::stamp(0),
             idempotency: None,

@@ -11,6 +11,7 @@ import { MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
+import { Desk } from "./desk.js";
 import { Messages } from "./messages.js";
 import { useTitle } from "./title.js";
 import { Turns } from "./turns.js";
@@ -78,6 +79,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
         </Tabs.List>
         <Tabs.Panel value="messages" className="panel">
           <Messages id={id} openTurn={openTurns?.[0]} />
+          <Desk conversation={query.data} />
         </Tabs.Panel>
         <Tabs.Panel value="turns" className="panel">
           <Turns id={id} />

@@ -17,7 +17,8 @@ import { withTitles } from "./title.js";
 type Conversation = components["schemas"]["Conversation"] & { agentName?: string | undefined };
 
 const Row = ({ conversation }: { conversation: Conversation }) => {
-  const { id, title, excerpt, userId, agentName, openTurns, messageCount, lastMessageAt, createdAt } = conversation;
+  const { id, title, excerpt, userId, agentName, openTurns, handledBy, assignee, waitingSince, messageCount } = conversation;
+  const { lastMessageAt, createdAt } = conversation;
   return (
     <Link href={`/conversations/${id}`} className="list-row">
       <span className="list-main">
@@ -35,6 +36,7 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
       </span>
       <span className="row list-tags">
         {openTurns?.[0] !== undefined && <OpenBadge status={openTurns[0].status} />}
+        {handledBy === "staff" && <Badge tone={waitingSince === undefined ? "neutral" : "warn"}>{assignee ?? "staff"}</Badge>}
         {userId != null && <Badge>user {userId}</Badge>}
       </span>
       <span className="muted small list-time">
@@ -64,8 +66,13 @@ const usePages = (filter: string) => {
 export const ConversationsPage = () => {
   const [agentId, setAgentId] = useFilter("agentId");
   const [userId, setUserId] = useFilter("userId");
+  const [waiting, setWaiting] = useFilter("waiting");
   const filter = useDebounced(
-    JSON.stringify({ ...(agentId.trim() && { agentId: agentId.trim() }), ...(userId.trim() && { userId: userId.trim() }) }),
+    JSON.stringify({
+      ...(agentId.trim() && { agentId: agentId.trim() }),
+      ...(userId.trim() && { userId: userId.trim() }),
+      ...(waiting && { waiting }),
+    }),
   );
   const load = usePages(filter);
   if (!useScope("conversations:read")) return <MissingScope scope="conversations:read" />;
@@ -75,6 +82,10 @@ export const ConversationsPage = () => {
       <div className="filters">
         <AgentFilter value={agentId} onChange={setAgentId} />
         <Search label="User" value={userId} onChange={setUserId} placeholder="All users" />
+        <label className="row">
+          <input type="checkbox" checked={waiting !== ""} onChange={({ target }) => setWaiting(target.checked ? "true" : "")} />
+          Waiting for staff
+        </label>
       </div>
       <PagedList
         label="Conversations"

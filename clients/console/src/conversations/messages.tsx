@@ -14,9 +14,9 @@ type OpenTurn = components["schemas"]["OpenTurn"];
 const PAGE = 50;
 
 const MessageRow = ({ message }: { message: Message }) => {
-  const { role, turnId, content, toolCalls = [], engine, usage, error, createdAt } = message;
+  const { role, turnId, content, toolCalls = [], author, engine, usage, error, createdAt } = message;
   return (
-    <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
+    <article className={`message ${role}`} aria-label={role === "user" ? "User" : (author?.name ?? "Agent")}>
       {role === "user" ? (
         <div className="bubble user" dir="auto">
           {content}
@@ -26,6 +26,7 @@ const MessageRow = ({ message }: { message: Message }) => {
       )}
       <div className="facts-line small muted message-foot">
         <Time at={createdAt} />
+        {author !== undefined && <span>{author.name}</span>}
         {engine !== undefined && <span>{engine}</span>}
         {usage != null && (
           <span>

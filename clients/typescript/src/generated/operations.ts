@@ -20,6 +20,9 @@ export interface Operations {
     patch: "patch /api/conversations/{id}",
     delete: "delete /api/conversations/{id}",
     listMessages: "get /api/conversations/{id}/messages",
+    writeMessage: "post /api/conversations/{id}/messages",
+    patchMessage: "patch /api/conversations/{id}/messages/{messageId}",
+    deleteMessage: "delete /api/conversations/{id}/messages/{messageId}",
     listTurns: "get /api/conversations/{id}/turns"
   },
   engines: {
@@ -84,7 +87,7 @@ export interface Operations {
 export const operations = {
   agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
   capabilities: "list get",
-  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,listTurns get /{id}/turns",
+  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",

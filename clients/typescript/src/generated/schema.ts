@@ -139,7 +139,7 @@ export interface paths {
         delete: operations["delete_conversation"];
         options?: never; head?: never;
         /**
-         * Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their
+         * Change a conversation, or who answers in it, with a JSON merge patch (RFC 7396): absent members keep their
          *     values, `null` removes a member.
          */
         patch: operations["patch_conversation"];
@@ -151,7 +151,25 @@ export interface paths {
         };
         /** List the messages of a conversation. */
         get: operations["list_messages"];
-        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+        put?: never;
+        /**
+         * Write a message in place of the agent. It is part of the conversation at once, and starts no turn. Users
+         *     cannot: it needs a key or a client, or `conversations:all`.
+         */
+        post: operations["write_message"];
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/conversations/{id}/messages/{messageId}": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never; put?: never; post?: never;
+        /** Delete a message of staff. */
+        delete: operations["delete_message"];
+        options?: never; head?: never;
+        /** Change the text of a message of staff with a JSON merge patch (RFC 7396). */
+        patch: operations["patch_message"];
+        trace?: never;
     };
     "/api/conversations/{id}/stream": {
         parameters: {
@@ -659,6 +677,11 @@ export interface components {
              */
             allowClientTools?: boolean;
             /**
+             * @description True if users may hand their conversation over to staff: `PATCH /api/conversations/{id}` with
+             *     `{"handledBy": "staff"}`. Default: false.
+             */
+            allowHandOver?: boolean;
+            /**
              * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
              *     may. Default: false.
              */
@@ -728,6 +751,11 @@ export interface components {
              *     may. Default: false.
              */
             allowClientTools?: boolean | null;
+            /**
+             * @description True if users may hand their conversation over to staff: `PATCH /api/conversations/{id}` with
+             *     `{"handledBy": "staff"}`. Default: false.
+             */
+            allowHandOver?: boolean | null;
             /**
              * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
              *     may. Default: false.
@@ -885,6 +913,22 @@ export interface components {
          * @enum {string}
          */
         Approver: "user" | "staff";
+        /** @description The author of a message that was written in place of the agent. */
+        Author: {
+            /** @description The address of a picture; null without one. */
+            avatarUrl?: string | null;
+            /** @description `staff`: a person who works for the operator. */
+            kind: components["schemas"]["AuthorKind"];
+            /** @description The name that users see. */
+            name: string;
+        };
+        /** @description The author of a message that is to be written. */
+        AuthorDraft: {
+            /** @description The https address of a picture. Default: none. */
+            avatarUrl?: string | null;
+            /** @description The name that users see. */
+            name: string;
+        };
         /** @description The metadata of the authorization server. */
         AuthorizationServerMetadata: {
             grant_types_supported: string[];
@@ -905,6 +949,11 @@ export interface components {
             token_endpoint_auth_methods_supported: string[];
             token_endpoint_auth_signing_alg_values_supported: string[];
         };
+        /**
+         * @description The kind of author who writes in place of an agent.
+         * @enum {string}
+         */
+        AuthorKind: "staff";
         /** @description The name of one capability, with at least one character that is not white space. */
         Capability: string;
         /** @description A capability with an effect. */
@@ -948,14 +997,13 @@ export interface components {
             createdAt: components["schemas"]["Timestamp"];
             /** @description True if a fallback replied in place of the agent's engine. */
             degraded: boolean;
-            /** @description The engine that produced the reply. */
-            engine: string;
+            /** @description The engine that produced the reply; null without one. */
+            engine?: string | null;
             /** @description The reason why the reply ended. */
             finishReason: components["schemas"]["FinishReason"];
-            /** @description The text of the reply. */
+            /** @description The text of the reply; empty while staff handles the conversation. */
             message: string;
-            /** @description The id of the agent's message. */
-            messageId: components["schemas"]["MessageId"];
+            messageId?: components["schemas"]["MessageId"] | null;
             /**
              * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
              *     absent if nothing is stored.
@@ -1137,14 +1185,13 @@ export interface components {
             createdAt: components["schemas"]["Timestamp"];
             /** @description True if a fallback replied in place of the agent's engine. */
             degraded: boolean;
-            /** @description The engine that produced the reply. */
-            engine: string;
+            /** @description The engine that produced the reply; null without one. */
+            engine?: string | null;
             /** @description The reason why the reply ended. */
             finishReason: components["schemas"]["FinishReason"];
-            /** @description The text of the reply. */
+            /** @description The text of the reply; empty while staff handles the conversation. */
             message: string;
-            /** @description The id of the agent's message. */
-            messageId: components["schemas"]["MessageId"];
+            messageId?: components["schemas"]["MessageId"] | null;
             /**
              * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
              *     absent if nothing is stored.
@@ -1228,8 +1275,7 @@ export interface components {
             conversationId?: components["schemas"]["ConversationId"] | null;
             /** @description The id of the user's message. */
             messageId: components["schemas"]["MessageId"];
-            /** @description The id that the agent's message is going to have. */
-            replyId: components["schemas"]["MessageId"];
+            replyId?: components["schemas"]["MessageId"] | null;
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -1371,6 +1417,11 @@ export interface components {
              */
             allowClientTools?: boolean;
             /**
+             * @description True if users may hand their conversation over to staff: `PATCH /api/conversations/{id}` with
+             *     `{"handledBy": "staff"}`. Default: false.
+             */
+            allowHandOver?: boolean;
+            /**
              * @description Whether users may send chats that are not stored (`store: false`); keys and OAuth clients always
              *     may. Default: false.
              */
@@ -1456,6 +1507,8 @@ export interface components {
         Conversation: {
             /** @description The agent of the conversation. */
             agentId: components["schemas"]["AgentId"];
+            /** @description The member of staff who has taken the conversation over. Absent without one, and for users. */
+            assignee?: string;
             /** @description What the model is told about the conversation. Absent without one, and for users. */
             context?: string;
             /** @description The time of creation. */
@@ -1463,6 +1516,8 @@ export interface components {
             /** @description The first 120 characters of the newest message; null without messages. */
             excerpt?: string | null;
             forkedFrom?: components["schemas"]["ForkOrigin"] | null;
+            /** @description Who answers the user: `agent`, or `staff` while people do and the agent does not reply. */
+            handledBy?: components["schemas"]["Handler"];
             /** @description The conversation's id. */
             id: components["schemas"]["ConversationId"];
             key?: components["schemas"]["ConversationKey"] | null;
@@ -1484,9 +1539,12 @@ export interface components {
             userId?: string | null;
             /**
              * Format: int64
-             * @description 1, 2, 3 …: increases by one with every change of title, metadata or context.
+             * @description 1, 2, 3 …: increases by one with every change of title, metadata, context, `handledBy` or
+             *     `assignee`.
              */
             version: number;
+            /** @description The time since which the user waits for staff. Absent otherwise, and for users. */
+            waitingSince?: components["schemas"]["Timestamp"];
         };
         /** @description The event `conversation.created`. */
         ConversationCreatedEvent: components["schemas"]["EventHead"] & {
@@ -1513,10 +1571,20 @@ export interface components {
         /** @description JSON merge patch (RFC 7396) of `ConversationDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         ConversationDraftPatch: {
             /**
+             * @description The member of staff who has taken the conversation over. Users neither see nor change it. Default:
+             *     none.
+             */
+            assignee?: string | null;
+            /**
              * @description What the model is told about the conversation. Users see and change it only with
              *     `conversations:all`. Default: none.
              */
             context?: string | null;
+            /**
+             * @description Who answers the user. While it is `staff`, messages are stored and the agent does not reply. Users
+             *     set only `staff`, and only if the agent's `config.allowHandOver` is true. Default: `agent`.
+             */
+            handledBy?: components["schemas"]["Handler"] | null;
             /** @description The client's own string pairs. Default: none. */
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The title, for people. Default: none. */
@@ -1602,7 +1670,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
@@ -1676,7 +1744,7 @@ export interface components {
          * @description The reason why a reply ended.
          * @enum {string}
          */
-        FinishReason: "stop" | "length" | "content_filter" | "cancelled" | "requires_action" | "dismissed";
+        FinishReason: "stop" | "length" | "content_filter" | "cancelled" | "requires_action" | "dismissed" | "handed_over";
         /** @description The origin of a fork. */
         ForkOrigin: {
             /** @description The conversation whose messages were copied. */
@@ -1721,6 +1789,11 @@ export interface components {
             /** @description The type of the token. */
             token_type: string;
         };
+        /**
+         * @description Who answers the user.
+         * @enum {string}
+         */
+        Handler: "agent" | "staff";
         /** @description The result of a health check. */
         Health: {
             /**
@@ -2033,7 +2106,9 @@ export interface components {
              * @description On agent messages: the version of the agent that replied.
              */
             agentVersion?: number;
-            /** @description On user messages: the client's own id of the message. */
+            /** @description On agent messages that a person has written: who. */
+            author?: components["schemas"]["Author"];
+            /** @description On messages of users and staff: the client's own id of the message. */
             clientMessageId?: string;
             /** @description The text of the message. */
             content: string;
@@ -2071,6 +2146,28 @@ export interface components {
             turnStatus?: components["schemas"]["TurnStatus"];
             usage?: components["schemas"]["Usage"] | null;
         };
+        /** @description The event `message.created`. */
+        MessageCreatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["MessageEventDataOrDeleted"];
+            /** @constant */
+            type: "message.created";
+        };
+        /** @description The event `message.deleted`. */
+        MessageDeletedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["MessageDeletedEventDataOrDeleted"];
+            /** @constant */
+            type: "message.deleted";
+        };
+        /**
+         * MessageDeletedEventData
+         * @description The content of `message.deleted`.
+         */
+        MessageDeletedEventData: {
+            /** @description The message that is no longer part of the conversation. */
+            message: components["schemas"]["MessageReference"];
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        MessageDeletedEventDataOrDeleted: components["schemas"]["MessageDeletedEventData"] | components["schemas"]["DeletedEventData"];
         /** @description The reason why a user message has no reply. */
         MessageError: {
             /** @description The kind of the problem, for programs. */
@@ -2081,10 +2178,30 @@ export interface components {
             title: string;
         };
         /**
+         * MessageEventData
+         * @description The content of `message.created` and `message.updated`.
+         */
+        MessageEventData: {
+            /** @description The message in its state when the log is read. */
+            message: components["schemas"]["EventMessage"];
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        MessageEventDataOrDeleted: components["schemas"]["MessageEventData"] | components["schemas"]["DeletedEventData"];
+        /**
          * @description An opaque id.
          * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
          */
         MessageId: string;
+        /** @description The id of a message and its position in its conversation. */
+        MessageReference: {
+            /** @description The message's id. */
+            id: components["schemas"]["MessageId"];
+            /**
+             * Format: int64
+             * @description The message's position in the conversation.
+             */
+            seq: number;
+        };
         /** @description The event `messages.superseded`. */
         MessagesSupersededEvent: components["schemas"]["EventHead"] & {
             data: components["schemas"]["MessagesSupersededEventDataOrDeleted"];
@@ -2111,6 +2228,12 @@ export interface components {
         };
         /** @description The state after the change, unless its subject has been deleted since. */
         MessagesSupersededEventDataOrDeleted: components["schemas"]["MessagesSupersededEventData"] | components["schemas"]["DeletedEventData"];
+        /** @description The event `message.updated`. */
+        MessageUpdatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["MessageEventDataOrDeleted"];
+            /** @constant */
+            type: "message.updated";
+        };
         /** @description String pairs that the service stores and returns, and never interprets. */
         Metadata: {
             [key: string]: string;
@@ -2332,7 +2455,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2725,6 +2848,19 @@ export interface components {
             messageBytes: number;
             /** @description The maximum number of past events that one channel replays; more result in a `resync`. */
             replayedEvents: number;
+        };
+        /** @description A message of staff that is to be written. */
+        StaffMessageDraft: {
+            author?: components["schemas"]["AuthorDraft"] | null;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string | null;
+            /** @description The text. */
+            content: string;
+        };
+        /** @description JSON merge patch (RFC 7396) of `StaffMessageDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        StaffMessageDraftPatch: {
+            /** @description The text. */
+            content?: string;
         };
         /** @description A text at which the reply ends. */
         StopText: string;
@@ -3528,6 +3664,8 @@ export interface components {
         KeyId: string;
         /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
         Limit: number;
+        /** @description The message of staff. */
+        MessageOfStaffMessageId: components["schemas"]["MessageId"];
         /** @description `asc`: oldest first (default). `desc`: newest first. */
         Order: "asc" | "desc";
         /** @description The turn. */
@@ -4172,14 +4310,20 @@ export interface operations {
             query?: {
                 /** @description Only conversations with this agent. */
                 agentId?: string;
+                /** @description Only conversations that this member of staff has taken over. Users cannot filter by it. */
+                assignee?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description `staff`: only conversations that people handle. `agent`: only the others. */
+                handledBy?: "agent" | "staff";
                 /** @description Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user. */
                 key?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only conversations of this user. */
                 userId?: string;
+                /** @description `true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it. */
+                waiting?: "true";
             };
             header?: {
                 /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
@@ -4473,6 +4617,158 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Message"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    write_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "author": {
+                 *         "name": "Grace"
+                 *       },
+                 *       "content": "Your parcel is on its way."
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMessageDraft"];
+            };
+        };
+        responses: {
+            /** @description The message. */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    delete_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+                /** @description The message of staff. */
+                messageId: components["parameters"]["MessageOfStaffMessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message is deleted. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    patch_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+                /** @description The message of staff. */
+                messageId: components["parameters"]["MessageOfStaffMessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "Your parcel arrives today."
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMessageDraftPatch"];
+                /**
+                 * @example {
+                 *       "content": "Your parcel arrives today."
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["StaffMessageDraftPatch"];
+            };
+        };
+        responses: {
+            /** @description The changed message. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
                 };
             };
             400: components["responses"]["InvalidHeader"];

@@ -54,7 +54,9 @@ pub(crate) struct TestResources {
     pub(crate) agent: String,
     /// A conversation with the agent that has messages.
     pub(crate) conversation: String,
-    /// The turn of these messages.
+    /// A message of staff in it.
+    pub(crate) staff_message: String,
+    /// The turn of its messages.
     pub(crate) turn: String,
     /// A turn whose first call waits for approval.
     pub(crate) waiting: String,
@@ -75,6 +77,9 @@ impl TestResources {
         let conversation = id_of(&api.conversation(draft).await);
         let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
         let reply = api.chat(command).await;
+        let path = format!("/api/conversations/{conversation}/messages");
+        let staff_message = json!({"content": "I can help."});
+        let staff_message = api.writer().post(&path, staff_message).await.created();
         let call = json!({"tool": "calculator", "arguments": {"expression": "1 + 1"}});
         let config = json!({
             "rules": [{"pattern": "add", "call": call, "reply": "{{result}}"}],
@@ -93,6 +98,7 @@ impl TestResources {
         Self {
             agent,
             conversation,
+            staff_message: id_of(&staff_message),
             turn: reply["turnId"].as_str().expect("a turn").to_owned(),
             waiting: waiting["turnId"].as_str().expect("a turn").to_owned(),
             key: id_of(&key),
@@ -155,6 +161,7 @@ impl Operation {
         let path = self
             .template
             .replace("{id}", id)
+            .replace("{messageId}", &resources.staff_message)
             .replace("{code}", "internal");
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {
@@ -230,6 +237,7 @@ impl Operation {
                 {"callId": format!("{}-1", resources.waiting), "decision": "approve"},
             ]}),
             "patch_conversation" => json!({"title": "Greetings"}),
+            "write_message" | "patch_message" => json!({"content": "I can."}),
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }

@@ -4,7 +4,11 @@
 use domain::{ProblemCode, Scope};
 use serde_json::json;
 
-use crate::{api_server::ApiServer, operations::UPGRADE, response::ApiResponse};
+use crate::{
+    api_server::{ApiServer, id_of},
+    operations::UPGRADE,
+    response::ApiResponse,
+};
 
 /// Codes that the tests of their features cover.
 const OF_FEATURES: &[ProblemCode] = &[
@@ -103,6 +107,12 @@ provoked! {
         api.writer().post("/api/agents", json!({"name": "Ada", "config": {"rules": rules}})).await
     };
     key_not_found: KeyNotFound = |api| api.writer().get("/api/keys/0").await;
+    message_not_found: MessageNotFound = |api| {
+        let agent = api.agent_id().await;
+        let conversation = api.conversation(json!({"agentId": agent})).await;
+        let path = format!("/api/conversations/{}/messages/0", id_of(&conversation));
+        api.writer().delete(&path).await
+    };
     user_not_found: UserNotFound = |api| {
         api.writer().patch("/api/users?userId=nobody", json!({})).await
     };

@@ -279,7 +279,7 @@ async fn walk_as_other_tenant(identity: &'static str, credential: Credential) {
     let conversation = api.reader().get(&path).await.ok();
     assert_eq!(
         (&conversation["version"], &conversation["messageCount"]),
-        (&1.into(), &3.into())
+        (&1.into(), &4.into())
     );
     for path in [
         format!("/api/keys/{}", resources.key),

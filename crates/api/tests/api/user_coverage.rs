@@ -139,5 +139,5 @@ async fn assert_untouched(api: &ApiServer, operation: &Operation, resources: &Te
     let path = format!("/api/conversations/{}", resources.conversation);
     let conversation = api.reader().get(&path).await.ok();
     let (version, count) = (&conversation["version"], &conversation["messageCount"]);
-    assert_eq!((version, count), (&json!(1), &json!(3)), "{}", operation.id);
+    assert_eq!((version, count), (&json!(1), &json!(4)), "{}", operation.id);
 }

@@ -11,7 +11,10 @@ use ports::{
     Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
-use writes::{CreateConversation, DeleteConversation, DeleteOutcome, UpdateConversation};
+use writes::{
+    ChangeStaffMessage, CreateConversation, DeleteConversation, DeleteOutcome, UpdateConversation,
+    WriteStaffMessage,
+};
 
 use super::{CachedCommand, Caches};
 
@@ -228,6 +231,36 @@ impl CachedCommand for UpdateConversation {
             let context = Arc::new(stored.context.as_deref().map(Arc::from));
             let key = (tenant, stored.id);
             caches.contexts.replace(key, context, committed.last);
+        }
+    }
+}
+
+impl CachedCommand for WriteStaffMessage {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.message.conversation_id)
+    }
+
+    fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
+        caches.states.remove(&key);
+        if let Ok(Idempotent::Applied(Some((committed, _)))) = outcome {
+            caches.applied.record_write(&key.0, *committed);
+        }
+    }
+}
+
+impl CachedCommand for ChangeStaffMessage {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.found.message.conversation_id)
+    }
+
+    fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
+        caches.states.remove(&key);
+        if let Ok(Some((committed, _))) = outcome {
+            caches.applied.record_write(&key.0, *committed);
         }
     }
 }

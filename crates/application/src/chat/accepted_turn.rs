@@ -199,9 +199,10 @@ impl AcceptedTurn {
 impl InlineTurn {
     fn into_turn(self) -> Turn {
         let finished_at = self.completed.reply.created_at;
+        let (reply, id) = (self.completed.reply, self.attempt.reply_id);
         let completed = CompletedTurn {
             begin: self.attempt.begin_turn(&self.target, self.node),
-            reply: Reply::from_chat_reply(self.completed.reply, self.tool_calls),
+            reply: Reply::from_chat_reply(reply, id, self.tool_calls),
             finished_at,
         };
         completed.turn(&self.messages)
@@ -209,9 +210,10 @@ impl InlineTurn {
 
     fn into_waiter(self) -> TurnWaiter {
         let live = LiveTurn::new(self.attempt.turn_subject(&self.target), Weak::new());
+        let (message_id, reply_id) = (self.messages.message.id, self.attempt.reply_id);
         let started = self
             .attempt
-            .turn_started(&self.target, self.messages.message.id);
+            .turn_started(&self.target, message_id, Some(reply_id));
         live.mark_started(started);
         let text = self.completed.reply.message.clone();
         live.progress().reply = PartialReply::restored(text, self.tool_calls);

@@ -167,13 +167,19 @@ impl ChatAttempt {
         }
     }
 
-    /// Returns the content of the turn's `turn.started` event. `message_id` is the user's message.
-    pub(super) fn turn_started(&self, target: &ChatTarget, message_id: MessageId) -> TurnStarted {
+    /// Returns the content of the turn's `turn.started` event. `message_id` is the user's message, and
+    /// `reply_id` that of the agent, if it replies.
+    pub(super) fn turn_started(
+        &self,
+        target: &ChatTarget,
+        message_id: MessageId,
+        reply_id: Option<MessageId>,
+    ) -> TurnStarted {
         TurnStarted {
             turn_id: self.turn_id,
             conversation_id: Some(target.conversation.id()),
             message_id,
-            reply_id: self.reply_id,
+            reply_id,
             agent_id: target.agent.id,
             agent_version: target.agent.version,
             continues: None,

@@ -62,6 +62,8 @@ pub struct EphemeralChat {
 struct EphemeralTurn {
     ownership: TurnOwnership,
     started: TurnStarted,
+    /// The id of the reply.
+    reply_id: MessageId,
     request: ModelRequest,
     chain: Vec<Candidate>,
     /// The audience for which tool calls are shown.
@@ -102,11 +104,12 @@ impl TurnRunner {
             .map_err(|detail| ChatError::ToolNotOffered { detail })?;
         let ids = &*context.ports.ids;
         let subject = chat.subject(caller, TurnId::new(ids.next_id()), ids);
+        let reply_id = MessageId::new(ids.next_id());
         let started = TurnStarted {
             turn_id: subject.turn_id,
             conversation_id: None,
             message_id: MessageId::new(ids.next_id()),
-            reply_id: MessageId::new(ids.next_id()),
+            reply_id: Some(reply_id),
             agent_id: agent.id,
             agent_version: agent.version,
             continues: None,
@@ -126,6 +129,7 @@ impl TurnRunner {
         Ok(EphemeralTurn {
             ownership: self.take_ownership(live, context.node.id()),
             started,
+            reply_id,
             request,
             chain,
             audience,
@@ -163,7 +167,7 @@ impl TurnRunner {
 
 impl EphemeralTurn {
     async fn run(self, context: Arc<ChatContext>) {
-        let (live, reply_id) = (&self.ownership.live, self.started.reply_id);
+        let (live, reply_id) = (&self.ownership.live, self.reply_id);
         let engine_start = Instant::now();
         let replying = run_engine_chain(reply_id, &self.chain, &self.request, None, &**live, None);
         let replying = Box::pin(replying);

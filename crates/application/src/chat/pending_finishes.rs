@@ -56,7 +56,9 @@ impl Drop for PendingFinish {
 pub(super) fn bytes_of(ending: &TurnEnding) -> usize {
     let (text, calls) = match ending {
         TurnEnding::Completed(reply) => (reply.content.len(), &reply.tool_calls),
-        TurnEnding::Failed { tool_calls, .. } => (0, tool_calls),
+        TurnEnding::HandedOver { tool_calls } | TurnEnding::Failed { tool_calls, .. } => {
+            (0, tool_calls)
+        }
     };
     text + calls.iter().map(bytes_of_call).sum::<usize>()
 }

@@ -161,7 +161,7 @@ impl ChatPipeline {
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
         if command.context.is_some()
-            && let Some(scope) = caller.lacks_to_write_context()
+            && let Some(scope) = caller.lacks_to_act_as_staff()
         {
             return Err(ChatError::NotPermitted(scope));
         }

@@ -242,7 +242,7 @@ impl TurnStarter {
         let ports = &self.context.ports;
         // The clock may have been set back while the engine replied.
         let finished_at = ports.clock.now().max(attempt.stamp.time);
-        let started = attempt.turn_started(&target, attempt.message_id);
+        let started = attempt.turn_started(&target, attempt.message_id, Some(attempt.reply_id));
         let chat_reply = reply.chat_reply(&started, finished_at);
         let (node, tool_calls) = (self.context.node.id(), reply.tool_calls.clone());
         let completed = CompletedTurn {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentId, ClientTool, Conversation, ConversationId, ConversationState, FaultCode,
-    InputFault, Message, MessageId, Principal, Role,
+    InputFault, Message, MessageId, Principal, Role, TenantId,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
 use writes::{AnsweredMessage, ConversationTarget, Supersession};
@@ -187,13 +187,18 @@ async fn find_superseded(
     if found.message.superseded_at.is_some() {
         return Err(ChatError::MessageSuperseded);
     }
+    if found.message.is_of_staff() {
+        let detail = "a message of staff cannot be superseded";
+        return Err(fault("/supersedes", FaultCode::NotCombinable, detail));
+    }
+    let found = without_staff_before(ports, tenant, conversation, found).await?;
     let has_text = attempt.command.message.is_some();
     let answered = answered_message(&found, has_text);
     let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
     Ok(Some(SupersededMessages {
         supersession: Supersession {
             from_seq: found.message.seq,
-            kept: found.before,
+            kept: found.before - found.of_staff,
             answered: answered.as_ref().map(|message| AnsweredMessage {
                 id: message.id,
                 seq: message.seq,
@@ -201,6 +206,23 @@ async fn find_superseded(
         },
         answered,
     }))
+}
+
+/// Replaces the message before a found one by the last before it that staff has not written.
+async fn without_staff_before(
+    ports: &CachedPorts,
+    tenant: &TenantId,
+    conversation: ConversationId,
+    found: FoundMessage,
+) -> Result<FoundMessage, ChatError> {
+    let mut previous = found.previous.clone();
+    while let Some(of_staff) = previous.as_ref().filter(|it| it.is_of_staff()) {
+        let reference = MessageReference::Id(of_staff.id);
+        let conversations = &ports.conversations;
+        let before = conversations.find_message(tenant, conversation, &reference);
+        previous = before.await?.and_then(|before| before.previous);
+    }
+    Ok(FoundMessage { previous, ..found })
 }
 
 /// Returns the user's message that receives another reply; `None` if the attempt has a text of its

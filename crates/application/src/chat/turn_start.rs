@@ -49,9 +49,12 @@ impl TurnStart {
         match context.ports.writes.write(begin).await {
             Ok(BeginOutcome::Started { messages, .. }) => {
                 let started = started(false);
+                let (message_id, reply_id) = (messages.message.id, attempt.reply_id);
+                let shown = (!messages.are_for_staff).then_some(reply_id);
                 runner.run(TurnTask {
                     ownership: runner.take_ownership(Arc::clone(&live), node),
-                    started: attempt.turn_started(&target, messages.message.id),
+                    started: attempt.turn_started(&target, message_id, shown),
+                    reply_id,
                     request: ModelRequest {
                         turn_number: messages.turn_number,
                         ..attempt.reply_request(&target)

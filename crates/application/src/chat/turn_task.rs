@@ -8,9 +8,9 @@ use std::{
 };
 
 use domain::{
-    Agent, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage, MessageId,
-    ModelStep, PastCalls, Problem, ProblemCode, Role, TurnStarted, TurnStep, Unanswered, User,
-    turn_step::tool_calls,
+    Agent, ChatReply, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage,
+    MessageId, ModelStep, PastCalls, Problem, ProblemCode, Role, ToolCall, TurnStarted, TurnStep,
+    Unanswered, User, turn_step::tool_calls,
 };
 use futures::FutureExt;
 use ports::{HistoryQuery, ModelRequest, RepositoryError};
@@ -36,6 +36,8 @@ const CONTINUATION_NOTE: &str = "[Note of the operator, not of the user: staff h
 pub(super) struct TurnTask {
     pub(super) ownership: TurnOwnership,
     pub(super) started: TurnStarted,
+    /// The id that the agent's message is going to have.
+    pub(super) reply_id: MessageId,
     /// The request to the engines; history and tools are added when the turn runs.
     pub(super) request: ModelRequest,
     /// The tools that the client has added.
@@ -88,11 +90,12 @@ impl TurnTask {
                 turn_id: turn.id,
                 conversation_id: Some(turn.conversation_id),
                 message_id: promoted.messages.message.id,
-                reply_id,
+                reply_id: (!promoted.messages.are_for_staff).then_some(reply_id),
                 agent_id: turn.agent_id,
                 agent_version: turn.agent_version.unwrap_or(agent.version),
                 continues: turn.continues,
             },
+            reply_id,
             request: ModelRequest {
                 turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
@@ -127,6 +130,10 @@ impl TurnTask {
 
 impl RunningTask<'_> {
     async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
+        self.task.request.is_for_staff = self.task.messages.are_for_staff;
+        if self.task.request.is_for_staff && self.task.journal.is_empty() {
+            return self.leave_to_staff(Vec::new()).await;
+        }
         let history_start = Instant::now();
         match self.history_for_reply().await {
             None => return self.after_stop().await,
@@ -147,7 +154,7 @@ impl RunningTask<'_> {
         let TurnTask {
             ownership, request, ..
         } = &*self.task;
-        let (live, reply_id) = (&ownership.live, self.task.started.reply_id);
+        let (live, reply_id) = (&ownership.live, self.task.reply_id);
         let journal = self.runner.journal(ownership, entries);
         let replying = run_engine_chain(reply_id, chain, request, failure, &**live, Some(&journal));
         let replying = live.stopped().run_until_cancelled_owned(replying);
@@ -160,6 +167,9 @@ impl RunningTask<'_> {
             Ok(Some(Ok(reply))) if reply.finish_reason == FinishReason::RequiresAction => {
                 self.suspend(reply, &entries, engine_time).await
             }
+            Ok(Some(Ok(reply))) if reply.finish_reason == FinishReason::HandedOver => {
+                self.leave_to_staff(reply.tool_calls).await
+            }
             Ok(Some(Ok(reply))) => {
                 let steps = journal.model_steps();
                 self.complete(reply, &steps, engine_time).await
@@ -167,6 +177,39 @@ impl RunningTask<'_> {
             Ok(Some(Err(problem))) => self.finisher().fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
+    }
+
+    /// Ends the turn without a reply, since staff handles the conversation.
+    async fn leave_to_staff(&self, tool_calls: Vec<ToolCall>) -> FinishedTurn {
+        let now = self.context.ports.clock.now();
+        let started = &self.task.started;
+        let reply = ChatReply {
+            message: String::new(),
+            conversation_id: started.conversation_id,
+            turn_id: started.turn_id,
+            message_id: None,
+            agent_id: started.agent_id,
+            agent_version: started.agent_version,
+            engine: None,
+            degraded: false,
+            finish_reason: FinishReason::HandedOver,
+            usage: None,
+            tool_calls: ChatReply::calls_of_turn(&tool_calls),
+            created_at: now,
+            seq: None,
+        };
+        let store_start = Instant::now();
+        let ending = TurnEnding::HandedOver { tool_calls };
+        let stored = self.finisher().store(ending, now).await;
+        let completed = |committed: Committed| {
+            TurnOutcome::Completed(CompletedChat {
+                reply,
+                position: Some(committed.last),
+                store: self.task.store_time + store_start.elapsed(),
+                engine: Duration::ZERO,
+            })
+        };
+        self.finisher().finished(stored, completed).await
     }
 
     /// Ends this run of a turn that was cancelled, or that this process no longer runs.

@@ -90,7 +90,7 @@ impl ConversationService {
             return Err(ConversationError::AgentNotFound);
         }
         if new.draft.context.is_some()
-            && let Some(scope) = caller.lacks_to_write_context()
+            && let Some(scope) = caller.lacks_to_act_as_staff()
         {
             return Err(ConversationError::NotPermitted(scope));
         }
@@ -262,23 +262,10 @@ impl ConversationService {
         agent_version: i64,
         now: Timestamp,
     ) -> Message {
+        let id = MessageId::new(self.ports.ids.next_id());
         Message {
-            id: MessageId::new(self.ports.ids.next_id()),
-            conversation_id,
-            turn_id: None,
-            seq: 1,
-            role: Role::Agent,
-            content,
-            created_at: now,
-            engine: None,
             agent_version: Some(agent_version),
-            finish_reason: None,
-            usage: None,
-            client_message_id: None,
-            turn_status: None,
-            error: None,
-            tool_calls: Vec::new(),
-            superseded_at: None,
+            ..Message::new((conversation_id, 1), id, Role::Agent, content, now)
         }
     }
 }

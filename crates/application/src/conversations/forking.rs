@@ -1,11 +1,12 @@
 //! Creation of conversations that begin with the messages of another.
 
 use domain::{
-    ConversationId, FaultCode, ForkOrigin, InputFault, Message, MessageId, Principal,
-    UnknownMembers, conversation::excerpt,
+    ConversationId, FaultCode, ForkOrigin, InputFault, MessageId, Principal, UnknownMembers,
+    conversation::excerpt,
 };
 use ports::{
-    FirstMessages, ForkedMessages, ListingOrder, MessageQuery, MessageReference, RepositoryError,
+    FirstMessages, ForkedMessages, FoundMessage, ListingOrder, MessageQuery, MessageReference,
+    RepositoryError,
 };
 use serde::Serialize;
 
@@ -50,7 +51,7 @@ impl ConversationService {
             }
             None => self.last_message(caller, from).await?,
         };
-        let count = last.as_ref().map_or(0, |(_, count)| *count);
+        let count = last.as_ref().map_or(0, |last| last.before + 1);
         if count > MAX_FORKED_MESSAGES {
             let detail = "a fork has at most 1,000 messages";
             return Err(ConversationError::Invalid(vec![InputFault::new(
@@ -59,7 +60,9 @@ impl ConversationService {
                 detail,
             )]));
         }
-        let last = last.map(|(message, _)| message);
+        let of_staff = |last: &FoundMessage| last.of_staff + i64::from(last.message.is_of_staff());
+        let of_staff = last.as_ref().map_or(0, of_staff);
+        let last = last.map(|last| last.message);
         // Not from the cache, since it is stored again.
         let original = self.ports.conversations.find(&caller.tenant, from).await?;
         let context = original.value.and_then(|original| original.item.context);
@@ -70,6 +73,7 @@ impl ConversationService {
                 from,
                 turn_count: state.turn_count,
                 to_seq: last.as_ref().map_or(0, |message| message.seq),
+                of_staff,
             }),
             message_count: count,
             excerpt: last.as_ref().map(|message| excerpt(&message.content)),
@@ -83,13 +87,13 @@ impl ConversationService {
         })
     }
 
-    /// Returns a message unless it is superseded, and the number of messages up to it.
+    /// Returns a message unless it is superseded.
     async fn forked_message(
         &self,
         caller: &Principal,
         conversation: ConversationId,
         id: MessageId,
-    ) -> Result<Option<(Message, i64)>, ConversationError> {
+    ) -> Result<Option<FoundMessage>, ConversationError> {
         let tenant = &caller.tenant;
         let reference = MessageReference::Id(id);
         let found = self
@@ -97,17 +101,16 @@ impl ConversationService {
             .conversations
             .find_message(tenant, conversation, &reference);
         let found = found.await?;
-        let visible = found.filter(|found| found.message.superseded_at.is_none());
-        Ok(visible.map(|found| (found.message, found.before + 1)))
+        Ok(found.filter(|found| found.message.superseded_at.is_none()))
     }
 
-    /// Returns the last message and the number of messages up to it. `Stale` if a turn has superseded it
+    /// Returns the last message. `Stale` if a turn has superseded it
     /// meanwhile. The transaction of the insert checks that none has started since.
     async fn last_message(
         &self,
         caller: &Principal,
         conversation: ConversationId,
-    ) -> Result<Option<(Message, i64)>, ConversationError> {
+    ) -> Result<Option<FoundMessage>, ConversationError> {
         let query = MessageQuery {
             order: ListingOrder::Descending,
             after: None,

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use domain::{
     AgentId, AsOf, Conversation, ConversationId, ConversationKey, Message, Page, Principal, Role,
-    Seq, cursor,
+    Scope, Timestamp, cursor,
 };
 use ports::{
-    ConversationFilter, ConversationPosition, ConversationQuery, ListingOrder, MessageQuery,
+    ConversationFilter, ConversationPosition, ConversationQuery, Handling, ListingOrder,
+    MessageQuery,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -25,11 +26,15 @@ pub struct ConversationListing {
     pub agent_id: Option<AgentId>,
     /// The user of the conversations, if only theirs are listed.
     pub user_id: Option<String>,
+    /// Who handles the conversations, if only those are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handling: Option<Handling>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Position {
-    sort_seq: Seq,
+    #[serde(rename = "sort_seq")]
+    key: i64,
     id: Uuid,
 }
 
@@ -43,6 +48,13 @@ impl ConversationService {
         limit: usize,
     ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
         let user_id = own_user_id(caller, listing.user_id.as_deref())?;
+        let is_for_staff = matches!(
+            listing.handling,
+            Some(Handling::Staff(Some(_)) | Handling::Waiting(_))
+        );
+        if is_for_staff && !caller.may_read_context() {
+            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
+        }
         let listing = ConversationListing { user_id, ..listing };
         let binding = (caller.tenant.as_str(), "conversations", &listing);
         let after = cursor
@@ -50,13 +62,15 @@ impl ConversationService {
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?
             .map(|position| ConversationPosition {
-                sort_seq: position.sort_seq,
+                key: position.key,
                 id: ConversationId::new(position.id),
             });
         let filter = ConversationFilter {
             agents: caller.agents.narrowed_to(listing.agent_id),
             user_id: listing.user_id.clone(),
+            handling: listing.handling.clone(),
         };
+        let by_waiting = matches!(filter.handling, Some(Handling::Waiting(_)));
         let query = ConversationQuery {
             filter,
             after,
@@ -70,8 +84,9 @@ impl ConversationService {
         Ok(page.map(|page| {
             let last = page.items.last().filter(|_| page.has_more);
             let next = last.map(|last| {
+                let waits_since = last.item.waiting_since.filter(|_| by_waiting);
                 let position = Position {
-                    sort_seq: last.sort_seq,
+                    key: waits_since.map_or(last.sort_seq.0, Timestamp::milliseconds),
                     id: last.item.id.uuid(),
                 };
                 cursor::encode(&binding, &position)

@@ -1,8 +1,8 @@
 //! Changes of existing conversations.
 
 use domain::{
-    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Listed, Principal,
-    Stamp, merge_patch,
+    Conversation, ConversationDraft, ConversationId, FaultCode, Handler, InputFault, Listed,
+    Principal, Stamp, merge_patch,
 };
 use ports::RepositoryError;
 use serde_json::Value;
@@ -23,12 +23,7 @@ impl ConversationService {
         patch: &Value,
         condition: &VersionCondition,
     ) -> Result<Listed<Conversation>, ConversationError> {
-        if patch.get("context").is_some()
-            && let Some(scope) = caller.lacks_to_write_context()
-        {
-            self.find_accessible(caller, id).await?;
-            return Err(ConversationError::NotPermitted(scope));
-        }
+        self.check_rights(caller, id, patch).await?;
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
@@ -67,6 +62,37 @@ impl ConversationService {
             }
         }
         Err(ConversationError::Contended)
+    }
+}
+
+impl ConversationService {
+    /// Checks that the caller may change the members of a patch. Users may hand a conversation over to staff
+    /// if its agent allows that.
+    async fn check_rights(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        patch: &Value,
+    ) -> Result<(), ConversationError> {
+        let has = |member: &str| patch.get(member).is_some();
+        let is_of_staff = has("context") || has("assignee");
+        let handler = patch.get("handledBy");
+        let Some(scope) = caller.lacks_to_act_as_staff() else {
+            return Ok(());
+        };
+        if !is_of_staff && handler.is_none() {
+            return Ok(());
+        }
+        let state = self.find_accessible(caller, id).await?;
+        let hands_over = handler.is_some_and(|handler| handler == Handler::Staff.as_str());
+        if !is_of_staff && hands_over {
+            let agents = &self.ports.agents;
+            let agent = agents.find(&caller.tenant, state.agent_id).await?.value;
+            if agent.is_some_and(|agent| agent.config.allow_hand_over == Some(true)) {
+                return Ok(());
+            }
+        }
+        Err(ConversationError::NotPermitted(scope))
     }
 }
 

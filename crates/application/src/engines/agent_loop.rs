@@ -53,6 +53,9 @@ pub(super) async fn run_agent_loop(
     if agent_loop.finish_open_calls().await? {
         return Ok(FinishReason::RequiresAction);
     }
+    if agent_loop.request.is_for_staff {
+        return Ok(FinishReason::HandedOver);
+    }
     for round in agent_loop.request.steps.len()..=max_rounds {
         if let Some(journal) = journal.filter(|_| round > 0) {
             journal.hand_over_if_draining().await;

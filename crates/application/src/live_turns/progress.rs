@@ -40,22 +40,22 @@ impl TurnOutcome {
     }
 }
 
-/// Returns the reply of a completed turn; `None` if the stored turn lacks a part of it.
+/// Returns the reply of a turn that has one or needs none; `None` if the stored turn lacks a part of it.
 fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
-    let reply = turn.reply?;
+    let reply = turn.reply.as_ref();
     Some(ChatReply {
-        message: reply.content,
+        message: reply.map_or_else(String::new, |reply| reply.content.clone()),
         conversation_id: Some(turn.conversation_id),
         turn_id: turn.id,
-        message_id: reply.id,
+        message_id: reply.map(|reply| reply.id),
         agent_id: turn.agent_id,
         agent_version: turn.agent_version?,
-        engine: turn.engine.or(reply.engine)?,
+        engine: turn.engine,
         degraded: turn.degraded,
-        finish_reason: turn.finish_reason.or(reply.finish_reason)?,
+        finish_reason: turn.finish_reason?,
         usage: turn.usage,
         tool_calls: ChatReply::calls_of_turn(&turn.tool_calls),
-        created_at: reply.created_at,
+        created_at: reply.map(|reply| reply.created_at).or(turn.finished_at)?,
         seq: None,
     })
 }

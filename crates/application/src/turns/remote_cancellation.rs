@@ -88,7 +88,7 @@ impl CancellationListener {
             .progress()
             .started
             .as_ref()
-            .map(|started| started.reply_id);
+            .and_then(|started| started.reply_id);
         let cancellation = Cancellation::new(&self.context, &self.runner, live, reply_id, actor);
         // The requesting node reads the outcome from the store.
         self.context.background.spawn(async move {

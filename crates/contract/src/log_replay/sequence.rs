@@ -107,6 +107,7 @@ impl<'s> Sequence<'s> {
             from: original.id,
             turn_count: original.turn_count,
             to_seq: last.seq,
+            of_staff: 0,
         });
         self.insert(&conversation, &first, copied).await;
     }

@@ -57,6 +57,27 @@ macro_rules! conversation_promises {
                 a_fork_outlives_the_original,
                 a_fork_copies_the_greeting,
             }
+            staff_messages {
+                a_message_of_staff_is_stored_after_all_others,
+                a_used_key_writes_no_second_message_of_staff,
+                messages_of_staff_are_not_superseded,
+                a_message_of_staff_is_rewritten,
+                a_message_of_staff_is_deleted,
+                a_change_of_a_message_of_staff_is_stale_after_another_message,
+                histories_contain_messages_of_staff_with_their_authors,
+                a_reply_follows_what_staff_wrote_meanwhile,
+                a_retry_answers_its_message_after_one_of_staff,
+                forks_copy_messages_of_staff,
+                messages_of_staff_of_a_group_keep_their_own_values,
+            }
+            handed_over {
+                a_conversation_waits_for_staff,
+                turns_complete_without_a_reply_while_staff_handles_them,
+                a_running_turn_replies_after_a_hand_over,
+                edits_are_busy_while_staff_handles_a_conversation,
+                a_hand_over_dismisses_the_turn_that_waits_for_the_user,
+                conversations_are_filtered_by_who_handles_them,
+            }
             open_turns {
                 open_turns_are_shown_in_their_order,
                 a_change_of_a_turns_status_raises_the_position_of_its_conversation,

@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-C8Iw5rBn.js", include_bytes!("assets/feed-C8Iw5rBn.js")),
-    ("assets/index-VRPtV6jU.js", include_bytes!("assets/index-VRPtV6jU.js")),
-    ("assets/index-eFhCWEcW.css", include_bytes!("assets/index-eFhCWEcW.css")),
+    ("assets/feed-D1wweFpk.js", include_bytes!("assets/feed-D1wweFpk.js")),
+    ("assets/index-B0ShgwFQ.js", include_bytes!("assets/index-B0ShgwFQ.js")),
+    ("assets/index-Dnu1VgmL.css", include_bytes!("assets/index-Dnu1VgmL.css")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

@@ -58,6 +58,9 @@ kit::operations! {
     get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams = Always;
     get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
+    post "/api/conversations/{id}/messages" conversations::write_message AnyOf(&[ConversationsWrite]); idempotent;
+    patch "/api/conversations/{id}/messages/{messageId}" conversations::patch_message AnyOf(&[ConversationsWrite]); ;
+    delete "/api/conversations/{id}/messages/{messageId}" conversations::delete_message AnyOf(&[ConversationsWrite]); ;
 
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;

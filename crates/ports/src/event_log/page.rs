@@ -72,8 +72,8 @@ pub struct ContentQuery {
     pub turns: Vec<TurnId>,
     /// Conversations.
     pub conversations: Vec<ConversationId>,
-    /// Conversations whose greeting is wanted.
-    pub greetings: Vec<ConversationId>,
+    /// Messages, by their conversations and positions.
+    pub messages: Vec<(ConversationId, i64)>,
     /// The positions of events about agents.
     pub snapshots: Vec<Seq>,
 }
@@ -85,8 +85,8 @@ pub struct EventContent {
     pub turns: HashMap<TurnId, EventTurn>,
     /// Conversations that are not deleted.
     pub conversations: HashMap<ConversationId, Conversation>,
-    /// The greetings of conversations that began with one.
-    pub greetings: HashMap<ConversationId, Message>,
+    /// Messages, by their conversations and positions.
+    pub messages: HashMap<(ConversationId, i64), Message>,
     /// Agents as they were after the events at these positions.
     pub snapshots: HashMap<Seq, Agent>,
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
-    IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
-    TurnId, TurnStep, User, idempotency::RETENTION,
+    Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId,
+    Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
 use super::{OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
-use crate::ConversationName;
+use crate::{ConversationName, MessageCounts};
 
 /// An id and the tenant that it belongs to.
 pub type InTenant<Id> = (TenantId, Id);
@@ -141,12 +141,18 @@ pub struct ConversationFacts {
     pub version: i64,
     /// The `seq` of the last message, superseded or not.
     pub last_message_seq: i64,
-    /// The number of superseded messages.
+    /// The number of messages that are superseded or deleted.
     pub superseded_count: i64,
-    /// The `seq` of the last message that is not superseded; 0 without one.
+    /// The number of messages of staff.
+    pub staff_messages: i64,
+    /// The `seq` of the last message of a turn that is not superseded, or of a greeting; 0 without one.
     pub visible_message_seq: i64,
     /// The number of turns that have started.
     pub turn_count: i64,
+    /// Who answers the user.
+    pub handled_by: Handler,
+    /// The time since which the user waits for staff.
+    pub waiting_since: Option<Timestamp>,
     /// The time of creation.
     pub created_at: Timestamp,
     /// The time of the last change.
@@ -179,8 +185,11 @@ impl ConversationFacts {
             version: conversation.version,
             last_message_seq: conversation.message_count,
             superseded_count: 0,
+            staff_messages: 0,
             visible_message_seq: conversation.message_count,
             turn_count,
+            handled_by: conversation.handled_by,
+            waiting_since: conversation.waiting_since,
             created_at: conversation.created_at,
             updated_at: conversation.updated_at,
             last_message_at: conversation.last_message_at,
@@ -189,6 +198,19 @@ impl ConversationFacts {
             waiting: 0,
             continuations: 0,
             first_waiting: None,
+        }
+    }
+
+    /// Returns whether staff handles it.
+    pub fn is_for_staff(&self) -> bool {
+        self.handled_by == Handler::Staff
+    }
+
+    /// The counts of its messages.
+    pub const fn counts(&self) -> MessageCounts {
+        MessageCounts {
+            last_seq: self.last_message_seq,
+            superseded: self.superseded_count,
         }
     }
 

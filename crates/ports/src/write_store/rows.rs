@@ -20,7 +20,7 @@ pub use self::{
         ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
     },
     credential::{Revocation, StateChange},
-    message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
+    message::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
     usage::UsageRow,
     user::UserRow,
@@ -76,8 +76,10 @@ pub struct Rows {
     pub users: Vec<UserRow>,
     /// New messages.
     pub messages: Vec<MessageRow>,
-    /// Messages of turns that waited, with their new content.
+    /// Messages of turns that waited, and of staff, with their new content.
     pub rewritten: Vec<MessageRow>,
+    /// Messages of staff that are deleted.
+    pub deleted_messages: Vec<MessageDeletion>,
     /// Messages that become superseded.
     pub superseded: Vec<SupersededMessages>,
     /// Stored user messages that another turn answers.
@@ -115,7 +117,7 @@ pub struct EventRow {
     pub turn_id: Option<TurnId>,
     /// The principal that made the change.
     pub actor: PrincipalId,
-    /// The tombstone of a deleted entity, or the range of superseded messages.
+    /// The tombstone of a deleted entity, the range of superseded messages, or the place of a message.
     pub data: Option<Value>,
     /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
     /// log is read.

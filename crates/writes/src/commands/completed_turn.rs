@@ -49,7 +49,7 @@ impl Command for CompletedTurn {
             Ok(state) => state,
             Err(rejection) => return Ok(Planned::Rejected(rejection.into())),
         };
-        if state.has_open_turns() {
+        if state.has_open_turns() || state.is_for_staff() {
             return Ok(Planned::Rejected(RecordTurnOutcome::Busy));
         }
         state.check(facts, &self.begin)?;

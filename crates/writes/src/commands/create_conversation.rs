@@ -134,6 +134,10 @@ impl Command for CreateConversation {
             tenant: tenant.clone(),
             conversation: conversation.clone(),
             turn_count: 0,
+            staff_messages: match &self.first_messages {
+                FirstMessages::Forked(copied) => copied.of_staff,
+                FirstMessages::None | FirstMessages::Greeting(_) => 0,
+            },
             sort_seq: created,
         });
         self.push_first_messages(planner);

@@ -1,26 +1,57 @@
 //! The end of a turn that waits for an answer, because the user continues without one.
 
 use domain::{
-    FinishReason, RequestUsage, TurnStatus, Unanswered,
+    ConversationId, FinishReason, RequestUsage, Stamp, TenantId, TurnStatus, Unanswered,
     turn_step::{requests, tool_calls},
 };
-use ports::write_store::TurnRow;
+use ports::{
+    Facts, FactsQuery,
+    write_store::{ConversationFacts, InTenant, TurnRow},
+};
 
 use super::{ending::Ending, turn_admission::ConversationState};
 use crate::{BeginTurn, Planner, Reply};
 
+/// Adds the turn that waits for an answer in a conversation, if one does.
+pub(super) fn needs_more(key: &InTenant<ConversationId>, facts: &Facts, query: &mut FactsQuery) {
+    let found = facts.conversations.get(key);
+    let waiting = found.filter(|found| found.is_waiting);
+    if let Some(waiting) = waiting.and_then(|found| found.running) {
+        query.turns.insert((key.0.clone(), waiting));
+        query.journals.insert((key.0.clone(), waiting));
+    }
+}
+
 impl Planner<'_> {
     /// Completes the turn that waits in the conversation of a new turn, with its text so far.
     pub(super) fn dismiss(&mut self, begin: &BeginTurn, state: &ConversationState<'_>) {
-        let facts = self.facts;
         let ConversationState::Existing(conversation) = state else {
             return;
         };
-        let waiting = conversation.running;
-        let Some(row) = waiting.and_then(|id| facts.turn(&begin.tenant, id)) else {
-            return;
+        if self.dismiss_waiting(&begin.tenant, conversation, &begin.stamp)
+            && begin.supersession.is_some()
+        {
+            // That changes these rows, too, and a row must be changed once.
+            self.rows.rewritten.pop();
+            if let Some(end) = self.rows.ends.last_mut() {
+                end.action_expires_at = None;
+            }
+        }
+    }
+
+    /// Completes the turn that waits for an answer, with its text so far. Returns false if none waits.
+    pub(super) fn dismiss_waiting(
+        &mut self,
+        tenant: &TenantId,
+        conversation: &ConversationFacts,
+        stamp: &Stamp,
+    ) -> bool {
+        let facts = self.facts;
+        let waiting = conversation.running.filter(|_| conversation.is_waiting);
+        let Some(row) = waiting.and_then(|id| facts.turn(tenant, id)) else {
+            return false;
         };
-        let journal = facts.journal(&begin.tenant, row.turn.id);
+        let journal = facts.journal(tenant, row.turn.id);
         let requests = requests(journal);
         let reply = stored_reply(row, FinishReason::Dismissed);
         let end = Ending {
@@ -31,14 +62,8 @@ impl Planner<'_> {
             requests: &requests,
             error: None,
         };
-        self.end(row, conversation, &end, None, &begin.stamp);
-        if begin.supersession.is_some() {
-            // That changes these rows, too, and a row must be changed once.
-            self.rows.rewritten.pop();
-            if let Some(end) = self.rows.ends.last_mut() {
-                end.action_expires_at = None;
-            }
-        }
+        self.end(row, conversation, &end, None, stamp);
+        true
     }
 }
 

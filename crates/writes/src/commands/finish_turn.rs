@@ -49,7 +49,9 @@ impl Command for FinishTurn {
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let row = facts.turn(&self.tenant, self.turn_id)?;
         let (kind, is_own) = match &self.ending {
-            TurnEnding::Completed(_) => (EventType::TurnCompleted, row.node == Some(self.node)),
+            TurnEnding::Completed(_) | TurnEnding::HandedOver { .. } => {
+                (EventType::TurnCompleted, row.node == Some(self.node))
+            }
             TurnEnding::Failed { problem, .. } => (
                 EventType::TurnFailed,
                 row.turn.error.as_ref() == Some(problem),
@@ -108,6 +110,14 @@ impl<'a> Ending<'a> {
                 requests: &reply.requests,
                 error: None,
             },
+            TurnEnding::HandedOver { tool_calls } => Self {
+                status: TurnStatus::Completed,
+                reply: None,
+                tool_calls,
+                usage: None,
+                requests: &[],
+                error: None,
+            },
             TurnEnding::Failed {
                 problem,
                 tool_calls,
@@ -131,6 +141,9 @@ fn is_stored(row: &TurnRow, ending: &TurnEnding) -> bool {
         TurnEnding::Completed(reply) => {
             let stored = row.turn.reply.as_ref().map(|message| message.id);
             row.turn.status == TurnStatus::Completed && stored == Some(reply.message_id)
+        }
+        TurnEnding::HandedOver { .. } => {
+            row.turn.status == TurnStatus::Completed && row.turn.reply.is_none()
         }
         TurnEnding::Failed { problem, .. } => {
             row.turn.status == TurnStatus::Failed && row.turn.error.as_ref() == Some(problem)

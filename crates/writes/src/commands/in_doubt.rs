@@ -29,8 +29,7 @@ pub(super) fn find(
 pub(super) fn stored_messages(facts: &Facts, begin: &BeginTurn) -> Option<TurnMessages> {
     let row = facts.turn(&begin.tenant, begin.turn_id)?;
     let conversation = facts.conversation(&begin.tenant, begin.target.id());
-    // A deleted conversation needs no further position.
-    TurnMessages::of(row, conversation.map_or(0, |found| found.last_message_seq))
+    TurnMessages::of(row, conversation)
 }
 
 /// The position of the first event of a turn, which may create its conversation or supersede

@@ -3,6 +3,7 @@
 mod answer_turn;
 mod begin_turn;
 mod cancel_turn;
+mod change_staff_message;
 mod claim_key;
 mod completed_turn;
 mod continuation;
@@ -30,12 +31,14 @@ mod turn_admission;
 mod update_agent;
 mod update_conversation;
 mod update_credential;
+mod write_staff_message;
 
 use ports::RepositoryError;
 
 pub use self::{
     answer_turn::{AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, MayAnswer, NotStaff},
     cancel_turn::CancelTurn,
+    change_staff_message::{ChangeStaffMessage, StaffMessageChange},
     claim_key::{ClaimKey, ClaimOutcome},
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
@@ -52,6 +55,7 @@ pub use self::{
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
     update_credential::UpdateCredential,
+    write_staff_message::WriteStaffMessage,
 };
 
 /// The size of the largest agent that is written together with others. A larger one takes the

@@ -12,7 +12,7 @@ use ports::{
     },
 };
 
-use super::turn_admission::ConversationState;
+use super::{dismissal, turn_admission::ConversationState};
 use crate::{
     BeginTurn, ConversationTarget, Part, Planner, Scope, TurnMessages,
     event_rows::{self, TurnIds},
@@ -70,12 +70,8 @@ pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuer
     if is_in_existing && begin.stored_agent_version(facts).is_none() {
         query.agents.insert(agent(begin));
     }
-    let found = facts.conversation(&begin.tenant, begin.target.id());
-    let waiting = found.filter(|found| found.is_waiting);
-    if let Some(waiting) = waiting.and_then(|found| found.running) {
-        query.turns.insert((begin.tenant.clone(), waiting));
-        query.journals.insert((begin.tenant.clone(), waiting));
-    }
+    let conversation = (begin.tenant.clone(), begin.target.id());
+    dismissal::needs_more(&conversation, facts, query);
     let record = key(begin).and_then(|key| facts.idempotency.get(&key));
     if let Some(failed) = record.and_then(|record| record.released_by) {
         query.turns.insert((begin.tenant.clone(), failed));
@@ -168,6 +164,7 @@ impl Planner<'_> {
                     ..(*conversation).clone()
                 },
                 turn_count,
+                staff_messages: 0,
                 sort_seq,
             }),
             ConversationState::Existing(found) => self.advance(
@@ -177,7 +174,9 @@ impl Planner<'_> {
                     id: begin.target.id(),
                     last_message_seq: seq,
                     superseded_count: state.superseded_count(begin),
+                    staff_messages: found.staff_messages,
                     turn_count,
+                    waiting_since: state.waiting_since(at),
                     updated_at: at,
                     last_message_at: (seq > found.last_message_seq).then_some(at),
                     excerpt: Some(excerpt(content)),

@@ -45,6 +45,9 @@ impl Planner<'_> {
             after.last_message_seq = message_seq;
             after.last_message_at = Some(at);
             after.excerpt = Some(excerpt(&waiting.turn.input));
+            if conversation.is_for_staff() {
+                after.waiting_since.get_or_insert(at);
+            }
         }
         let row = TurnRow {
             turn: Turn {
@@ -94,7 +97,7 @@ pub(super) fn promoted_turn(
         turn: row.turn.clone(),
         principal: row.principal.clone(),
         user_id: conversation.user_id.clone(),
-        messages: TurnMessages::of(row, conversation.last_message_seq)?,
+        messages: TurnMessages::of(row, Some(conversation))?,
         reply_id: row.reply_id,
         client_tools: row.client_tools.clone(),
         journal: Vec::new(),

@@ -21,8 +21,8 @@ mod sweep;
 use std::{collections::HashMap, fmt::Debug};
 
 use domain::{
-    Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, ModelResponse, Resumption, Seq,
-    ToolStep, TurnId, TurnStatus, TurnStep,
+    Agent, ConversationId, Handler, IdempotencyEntry, IdempotencyRecord, ModelResponse, Resumption,
+    Seq, ToolStep, TurnId, TurnStatus, TurnStep,
 };
 use ports::{
     Facts, RepositoryError, Rows,
@@ -68,6 +68,9 @@ fn facts() -> Facts {
                 superseded_count: 0,
                 visible_message_seq: 4,
                 turn_count: 2,
+                staff_messages: 0,
+                handled_by: Handler::Agent,
+                waiting_since: None,
                 created_at: fixture::at(1),
                 updated_at: fixture::at(1),
                 last_message_at: Some(fixture::at(1)),
@@ -204,6 +207,7 @@ fn messages(number: u32, message_seq: i64, turn_number: i64) -> TurnMessages {
         reply_seq: message_seq + 1,
         turn_number,
         retry_of: None,
+        are_for_staff: false,
     }
 }
 
@@ -233,6 +237,8 @@ fn raised_position(seq: i64) -> ConversationAdvance {
         last_message_seq: 4,
         superseded_count: 0,
         turn_count: 2,
+        staff_messages: 0,
+        waiting_since: None,
         updated_at: fixture::at(1),
         last_message_at: None,
         excerpt: None,

@@ -1,7 +1,7 @@
 //! The state of the conversation in which a turn begins.
 
 use domain::{
-    Conversation, IdempotencyRecord, TurnId, TurnStatus,
+    Conversation, Handler, IdempotencyRecord, Timestamp, TurnId, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
 use ports::{
@@ -51,8 +51,12 @@ impl<'a> ConversationState<'a> {
     }
 
     /// Decides whether the turn starts, is queued or is rejected. A turn that supersedes messages is
-    /// never queued: the messages would not be the newest when it starts.
+    /// never queued: the messages would not be the newest when it starts. While staff handles the
+    /// conversation, none is superseded.
     pub(super) fn admit(&self, begin: &BeginTurn) -> Admission {
+        if begin.supersession.is_some() && self.is_for_staff() {
+            return Admission::Busy;
+        }
         let on_busy = match begin.supersession {
             Some(_) => OnBusy::Reject,
             None => begin.on_busy,
@@ -125,6 +129,7 @@ impl<'a> ConversationState<'a> {
             reply_seq,
             turn_number: self.turn_count(),
             retry_of: self.repeated_turn(facts, begin),
+            are_for_staff: self.is_for_staff(),
         }
     }
 
@@ -186,9 +191,26 @@ impl<'a> ConversationState<'a> {
         match (self, begin.supersession) {
             (Self::New(_), _) => 0,
             (Self::Existing(found), Some(supersession)) => {
-                found.last_message_seq - supersession.kept
+                found.last_message_seq - supersession.kept - found.staff_messages
             }
             (Self::Existing(found), None) => found.superseded_count,
+        }
+    }
+
+    /// Returns since when the user waits for staff, once it has sent a message at `at`.
+    pub(super) fn waiting_since(&self, at: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::New(conversation) => conversation.waiting_since,
+            Self::Existing(found) if self.is_for_staff() => found.waiting_since.or(Some(at)),
+            Self::Existing(found) => found.waiting_since,
+        }
+    }
+
+    /// Returns whether staff handles the conversation.
+    pub(super) fn is_for_staff(&self) -> bool {
+        match self {
+            Self::New(conversation) => conversation.handled_by == Handler::Staff,
+            Self::Existing(found) => found.is_for_staff(),
         }
     }
 

@@ -1,17 +1,17 @@
 //! The next version of a conversation.
 
-use domain::{Conversation, EventType, Stamp, TenantId};
+use domain::{Conversation, EventType, Handler, Stamp, TenantId};
 use ports::{
     Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, ConversationUpdate},
 };
 
-use super::{check_version, in_doubt};
+use super::{check_version, dismissal, in_doubt};
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces the columns of a conversation that clients can change, and returns it as stored. Writes
-/// `conversation.updated`. `Stale` unless the stored version is `conversation.version - 1`; `None`
-/// if the conversation does not exist.
+/// `conversation.updated`. A turn that waits for the user is dismissed if staff takes over. `Stale` unless
+/// the stored version is `conversation.version - 1`; `None` if the conversation does not exist.
 #[derive(Debug, Clone)]
 pub struct UpdateConversation {
     /// The tenant that owns the data.
@@ -32,6 +32,14 @@ impl Command for UpdateConversation {
     fn needs(&self, query: &mut FactsQuery) {
         let conversation = (self.tenant.clone(), self.conversation.id);
         query.conversations.insert(conversation);
+    }
+
+    /// Adds the turn that waits for the user, if staff takes over.
+    fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        if self.conversation.handled_by == Handler::Staff {
+            let conversation = (self.tenant.clone(), self.conversation.id);
+            dismissal::needs_more(&conversation, facts, query);
+        }
     }
 
     /// Returns the conversation as it is stored now: it may have changed again since.
@@ -60,6 +68,13 @@ impl Command for UpdateConversation {
         let before = conversation.version - 1;
         check_version("conversation", stored.version, Some(before))?;
         let conversation = updated_conversation(stored, conversation);
+        let first = planner.head(tenant).plus(1);
+        if conversation.handled_by == Handler::Staff
+            && planner.dismiss_waiting(tenant, stored, stamp)
+        {
+            // The update below changes this row, too, and a row must be changed once.
+            planner.rows.advances.pop();
+        }
         let sort_seq = planner.log(tenant, stamp, |position| {
             event_rows::conversation_updated(position, &conversation)
         });
@@ -68,7 +83,10 @@ impl Command for UpdateConversation {
             conversation: conversation.clone(),
             sort_seq,
         });
-        let committed = Committed::at(sort_seq);
+        let committed = Committed {
+            first,
+            last: sort_seq,
+        };
         Ok(Planned::Applied(Some((committed, conversation))))
     }
 }

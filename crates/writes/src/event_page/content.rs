@@ -3,7 +3,7 @@
 use domain::{
     Event, EventData, EventType, Message, Turn, TurnStatus,
     event::event_id,
-    event_data::{SupersededRange, Tombstone},
+    event_data::{EventMessage, MessageReference, SupersededRange, Tombstone},
 };
 use ports::{
     EventContent, EventRecord, EventTurn, LoggedEvent, RepositoryError, write_store::EventRow,
@@ -72,6 +72,10 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
             conversation_data(row, content)
         }
         EventType::MessagesSuperseded => superseded_data(row)?,
+        EventType::MessageCreated | EventType::MessageUpdated => message_data(row, content)?,
+        EventType::MessageDeleted => EventData::MessageDeleted {
+            message: parse_data(row)?,
+        },
         EventType::UserUpdated => EventData::User {
             user_id: row.user_id.clone().unwrap_or_default(),
         },
@@ -95,6 +99,18 @@ fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {
     }))
 }
 
+/// A message that was deleted since is not shown.
+fn message_data(row: &EventRow, content: &EventContent) -> Result<EventData, RepositoryError> {
+    let MessageReference { seq, .. } = parse_data(row)?;
+    let id = row.conversation_id.map(|conversation| (conversation, seq));
+    let message = id.and_then(|id| content.messages.get(&id));
+    Ok(
+        message.map_or(EventData::DELETED, |message| EventData::Message {
+            message: EventMessage::from(message.clone()),
+        }),
+    )
+}
+
 fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
     let Some(id) = row.conversation_id else {
         return EventData::DELETED;
@@ -103,12 +119,13 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
         return EventData::DELETED;
     };
     let greeting = match row.kind {
-        EventType::ConversationCreated => content.greetings.get(&id).cloned(),
+        EventType::ConversationCreated => content.messages.get(&(id, 1)),
         _ => None,
     };
+    let greeting = greeting.filter(|first| first.turn_id.is_none() && !first.is_of_staff());
     EventData::Conversation {
         conversation: conversation.clone(),
-        greeting,
+        greeting: greeting.cloned(),
     }
 }
 

@@ -183,7 +183,7 @@ fn deleted_content_is_not_read() {
     let wanted = select_all(vec![turn, deleted, created], 3).wanted;
     assert_eq!(wanted.turns, [fixture::turn_id(1)]);
     assert_eq!(wanted.conversations, [fixture::conversation_id(1)]);
-    assert_eq!(wanted.greetings, [fixture::conversation_id(1)]);
+    assert_eq!(wanted.messages, [(fixture::conversation_id(1), 1)]);
 }
 
 #[test]

@@ -10,6 +10,10 @@ use super::KnownFacts;
 
 impl KnownFacts {
     pub(super) fn add_conversation(&mut self, row: &ConversationRow) {
+        if row.staff_messages > 0 {
+            // The newest message of a turn is not known.
+            return;
+        }
         let conversation = &row.conversation;
         let agent = (row.tenant.clone(), conversation.agent_id);
         let Some(agent_version) = self.current(&self.agents, &agent) else {
@@ -23,7 +27,7 @@ impl KnownFacts {
     pub(super) fn advance(&mut self, row: &ConversationAdvance) {
         self.change((&row.tenant, row.id), |facts| {
             if row.superseded_count != facts.superseded_count {
-                // The newest message that is not superseded is not known.
+                // The newest message of a turn that is not superseded is not known.
                 return false;
             }
             if row.last_message_seq > facts.last_message_seq {
@@ -31,6 +35,8 @@ impl KnownFacts {
                 facts.visible_message_seq = row.last_message_seq;
             }
             facts.turn_count = row.turn_count;
+            facts.staff_messages = row.staff_messages;
+            facts.waiting_since = row.waiting_since;
             facts.updated_at = row.updated_at;
             facts.last_message_at = row.last_message_at.or(facts.last_message_at);
             true
@@ -40,6 +46,8 @@ impl KnownFacts {
     pub(super) fn update_conversation(&mut self, row: &ConversationUpdate) {
         self.change((&row.tenant, row.conversation.id), |facts| {
             facts.version = row.conversation.version;
+            facts.handled_by = row.conversation.handled_by;
+            facts.waiting_since = row.conversation.waiting_since;
             facts.updated_at = row.conversation.updated_at;
             true
         });

@@ -4,7 +4,8 @@ use domain::{AgentId, ConversationId, Seq, TenantId};
 use ports::{
     Facts, Rows,
     write_store::{
-        ConversationFacts, InTenant, TurnAssignment, TurnEnd, TurnRow, TurnStart, TurnWait,
+        ConversationFacts, InTenant, MessageDeletion, MessageRow, TurnAssignment, TurnEnd, TurnRow,
+        TurnStart, TurnWait,
     },
 };
 
@@ -61,8 +62,9 @@ impl KnownFacts {
             changed_steps: _,
             usage: _,
             users: _,
-            messages: _,
+            messages,
             rewritten: _,
+            deleted_messages,
             superseded: _,
             answered: _,
             copies: _,
@@ -85,6 +87,7 @@ impl KnownFacts {
         for row in conversation_updates {
             self.update_conversation(row);
         }
+        self.forget_conversations_of_staff(messages, deleted_messages);
         self.record_turns(turns, ends, starts);
         self.forget_turns(waits, assignments);
         for row in conversation_deletions {
@@ -94,10 +97,28 @@ impl KnownFacts {
         for row in agent_deletions {
             self.agents.remove(&(row.tenant.clone(), row.id));
         }
+        self.raise_heads(heads);
+    }
+
+    fn raise_heads(&mut self, heads: &[(TenantId, Seq)]) {
         for (tenant, head) in heads {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
                 known.head = *head;
             }
+        }
+    }
+
+    /// Drops conversations with changed messages of staff, which are not the newest of a turn.
+    fn forget_conversations_of_staff(
+        &mut self,
+        written: &[MessageRow],
+        deleted: &[MessageDeletion],
+    ) {
+        let written = written.iter().filter(|row| row.message.is_of_staff());
+        let written = written.map(|row| (&row.tenant, row.message.conversation_id));
+        let deleted = deleted.iter().map(|row| (&row.tenant, row.conversation_id));
+        for (tenant, id) in written.chain(deleted) {
+            self.conversations.remove(&(tenant.clone(), id));
         }
     }
 

@@ -1,6 +1,8 @@
 //! Conversions between the writes of a turn and the turn that is read.
 
-use domain::{ChatReply, Message, Role, Timestamp, ToolCall, Turn, TurnStarted, TurnStatus};
+use domain::{
+    ChatReply, Message, MessageId, Role, Timestamp, ToolCall, Turn, TurnStarted, TurnStatus,
+};
 
 use super::{BeginTurn, CompletedTurn, Reply, TurnMessages};
 
@@ -74,10 +76,10 @@ impl Reply {
             message: self.content.clone(),
             conversation_id: turn.conversation_id,
             turn_id: turn.turn_id,
-            message_id: self.message_id,
+            message_id: Some(self.message_id),
             agent_id: turn.agent_id,
             agent_version: turn.agent_version,
-            engine: self.engine.clone(),
+            engine: Some(self.engine.clone()),
             degraded: self.degraded,
             finish_reason: self.finish_reason,
             usage: self.usage,
@@ -86,13 +88,17 @@ impl Reply {
         }
     }
 
-    /// Creates the stored reply from a reply in the form of clients, which asked no model, and its tool
+    /// Creates the stored reply from a reply in the form of clients, which asked no model, its id and its tool
     /// calls.
-    pub fn from_chat_reply(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Self {
+    pub fn from_chat_reply(
+        reply: ChatReply,
+        message_id: MessageId,
+        tool_calls: Vec<ToolCall>,
+    ) -> Self {
         Self {
-            message_id: reply.message_id,
+            message_id,
             content: reply.message,
-            engine: reply.engine,
+            engine: reply.engine.unwrap_or_default(),
             degraded: reply.degraded,
             finish_reason: reply.finish_reason,
             usage: reply.usage,
@@ -103,23 +109,20 @@ impl Reply {
 
     /// Returns the agent's message at the end of `turn`.
     pub fn message(&self, turn: &Turn, seq: i64, at: Timestamp) -> Message {
+        let place = (turn.conversation_id, seq);
         Message {
-            id: self.message_id,
-            conversation_id: turn.conversation_id,
             turn_id: Some(turn.id),
-            seq,
-            role: Role::Agent,
-            content: self.content.clone(),
-            created_at: at,
             engine: Some(self.engine.clone()),
             agent_version: turn.agent_version,
             finish_reason: Some(self.finish_reason),
             usage: self.usage,
-            client_message_id: None,
-            turn_status: None,
-            error: None,
-            tool_calls: Vec::new(),
-            superseded_at: None,
+            ..Message::new(
+                place,
+                self.message_id,
+                Role::Agent,
+                self.content.clone(),
+                at,
+            )
         }
     }
 }

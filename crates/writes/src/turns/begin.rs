@@ -6,7 +6,10 @@ use domain::{
     TurnId, Usage, admission::OnBusy, config::Metadata,
 };
 
-use ports::{Facts, write_store::TurnRow};
+use ports::{
+    Facts,
+    write_store::{ConversationFacts, TurnRow},
+};
 
 use crate::Committed;
 
@@ -112,12 +115,12 @@ impl BeginTurn {
 
 /// The messages of a conversation that a new turn supersedes: the newest ones that are not
 /// superseded. The turn count of [`ConversationTarget::Existing`] proves that they are still the
-/// newest.
+/// newest. Messages of staff among them stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Supersession {
     /// The `seq` of the first message that is superseded, with all later ones.
     pub from_seq: i64,
-    /// The number of messages before it that are not superseded.
+    /// The number of messages before it that are not superseded, those of staff aside.
     pub kept: i64,
     /// The stored user message that the turn answers again; it stores a new one if this is `None`.
     pub answered: Option<AnsweredMessage>,
@@ -143,15 +146,17 @@ pub struct TurnMessages {
     pub turn_number: i64,
     /// The failed turn that it repeats.
     pub retry_of: Option<TurnId>,
+    /// True if staff handles the conversation: the agent does not reply.
+    pub are_for_staff: bool,
 }
 
 impl TurnMessages {
-    /// Returns the messages of a turn, once it has started; `last_message_seq` is that of its
-    /// conversation.
-    pub fn of(turn: &TurnRow, last_message_seq: i64) -> Option<Self> {
+    /// Returns the messages of a turn, once it has started, in its conversation; `None` if that is deleted,
+    /// and needs no further position.
+    pub fn of(turn: &TurnRow, conversation: Option<&ConversationFacts>) -> Option<Self> {
         let seq = turn.message_seq?;
         let next_seq = if turn.reuses_message {
-            last_message_seq + 1
+            conversation.map_or(0, |found| found.last_message_seq) + 1
         } else {
             seq + 1
         };
@@ -163,6 +168,7 @@ impl TurnMessages {
             reply_seq: turn.reply_seq.unwrap_or(next_seq),
             turn_number: turn.turn_number?,
             retry_of: turn.turn.retry_of,
+            are_for_staff: conversation.is_some_and(ConversationFacts::is_for_staff),
         })
     }
 }

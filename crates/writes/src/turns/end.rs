@@ -13,6 +13,12 @@ use crate::Committed;
 pub enum TurnEnding {
     /// The turn has a reply.
     Completed(Reply),
+    /// The turn needs no reply: staff handles the conversation. It may have made calls that staff has
+    /// decided.
+    HandedOver {
+        /// The calls.
+        tool_calls: Vec<ToolCall>,
+    },
     /// The turn has no reply.
     Failed {
         /// The reason; a retryable problem releases the turn's idempotency key.

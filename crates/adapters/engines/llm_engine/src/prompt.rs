@@ -22,6 +22,9 @@
 //! You began the conversation with this message:
 //! <greeting>
 //!
+//! # Said before
+//! <messages of staff, and replies, before the first message of the user, if staff has written any>
+//!
 //! # Context
 //! The operator has written this about the user and the conversation. The user does not see it.
 //! <context of the user>
@@ -246,6 +249,7 @@ fn system(request: &ModelRequest) -> String {
     if let Some(greeting) = greeting(request) {
         section("Greeting", &format!("{GREETING_NOTE}\n{greeting}"));
     }
+    section("Said before", &said_before(request));
     // Last, since it differs between users: what precedes it is the same for all.
     let context = context(request);
     if !context.is_empty() {
@@ -272,6 +276,21 @@ fn greeting(request: &ModelRequest) -> Option<&str> {
     let is_first = first.seq == 1 && first.role == Role::Agent;
     let is_greeting = greeting.contains("{{") || &*first.content == greeting;
     (is_first && is_greeting).then_some(&*first.content)
+}
+
+/// Returns what was said before the first message of the user, if staff has written in the conversation. The
+/// conversation that the model receives begins with the user.
+fn said_before(request: &ModelRequest) -> String {
+    let history = &request.history;
+    if !history.iter().any(|message| message.is_of_staff) {
+        return String::new();
+    }
+    let has_greeting = greeting(request).is_some();
+    let leading = history.iter().skip(usize::from(has_greeting));
+    let leading = leading.take_while(|message| message.role == Role::Agent);
+    let texts = leading.map(|message| message.content.trim());
+    let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n")
 }
 
 /// Lists the capabilities that are not tools. Tools and servers of tools are described by their

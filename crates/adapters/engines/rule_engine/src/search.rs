@@ -149,6 +149,7 @@ mod tests {
             tools: Arc::default(),
             unavailable_tools: Vec::new(),
             may_call: true,
+            is_for_staff: false,
         };
         Search::new(Arc::new(rules), request)
     }

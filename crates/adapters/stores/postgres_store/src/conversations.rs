@@ -9,7 +9,15 @@ use crate::{
 
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
-    ($filter:literal) => {
+    ($filter:expr) => {
+        list!(
+            $filter,
+            "(c.sort_seq, c.id) < ($3, $4)",
+            "c.sort_seq desc, c.id desc",
+            "sort_seq desc, id desc"
+        )
+    };
+    ($filter:expr, $after:literal, $inner:literal, $order:literal) => {
         concat!(
             "select t.head_seq, c.total, ",
             conversation_columns!(open_turns!()),
@@ -18,15 +26,35 @@ macro_rules! list {
                 concat!(
                     "select c.*, octet_length(c.metadata::text) + coalesce(octet_length(c.context), 0) \
                      + coalesce(octet_length(c.title), 0) as bytes \
-                     from conversations c where c.tenant_id = $1 \
-                     and (c.sort_seq, c.id) < ($3, $4) and c.deleted_at is null and ",
+                     from conversations c where c.tenant_id = $1 and ",
+                    $after,
+                    " and c.deleted_at is null and ",
                     visible!(),
                     $filter,
-                    " order by c.sort_seq desc, c.id desc limit $2"
+                    " order by ",
+                    $inner,
+                    " limit $2"
                 ),
-                "sort_seq desc, id desc"
+                $order
             ),
             " c on true where t.id = $1 order by c.place"
+        )
+    };
+}
+
+/// The condition that a conversation has one of the agents 5, and the user 6 if that is given.
+macro_rules! of_agents_and_user {
+    () => {
+        " and ($5::uuid[] is null or c.agent_id = any($5)) and ($6::text is null or c.user_id = $6)"
+    };
+}
+
+/// The same for conversations that staff handles, the member 7 if that is given.
+macro_rules! of_staff {
+    () => {
+        concat!(
+            " and c.handled_by = 'staff' and ($7::text is null or c.assignee = $7)",
+            of_agents_and_user!()
         )
     };
 }
@@ -66,4 +94,15 @@ impl ConversationSql for PostgresStore {
     const LIST_OF_USER: &'static str =
         list!(" and c.user_id = $6 and ($5::uuid[] is null or c.agent_id = any($5))");
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = $5 and c.user_id = $6");
+    const LIST_OF_STAFF: &'static str = list!(of_staff!());
+    const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
+        " and c.handled_by is distinct from 'staff' and $7::text is null",
+        of_agents_and_user!()
+    ));
+    const LIST_WAITING: &'static str = list!(
+        concat!(" and c.waiting_since is not null", of_staff!()),
+        "(c.waiting_since, c.id) > ($3, $4)",
+        "c.waiting_since, c.id",
+        "waiting_since, id"
+    );
 }

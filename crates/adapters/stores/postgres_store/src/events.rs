@@ -55,6 +55,10 @@ impl EventSql for PostgresStore {
                             and m.conversation_id = c.id and m.seq = 1), 0) \
                     from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
                         and e.type in ('conversation.created', 'conversation.updated')), \
+                (select octet_length(to_json(m.content)::text) from messages m \
+                    where m.tenant_id = t.id and m.conversation_id = e.conversation_id \
+                        and m.seq = (e.data ->> 'seq')::bigint \
+                        and e.type in ('message.created', 'message.updated')), \
                 0)::bigint as bytes \
         from tenants t left join lateral ( select * from events e ",
         filtered!(),
@@ -88,12 +92,12 @@ impl EventSql for PostgresStore {
         visible!()
     );
 
-    const GREETINGS: &'static str = concat!(
+    const MESSAGES: &'static str = concat!(
         "select ",
         message_columns!(),
-        " from unnest($2::uuid[]) as q (id) cross join lateral (select * from messages m \
-         where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = 1 limit 1) m \
-         where m.turn_id is null"
+        " from unnest($2::uuid[], $3::bigint[]) as q (id, seq) \
+         cross join lateral (select * from messages m \
+            where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = q.seq limit 1) m"
     );
 
     const SNAPSHOTS: &'static str = "\

@@ -44,10 +44,14 @@ macro_rules! find {
             "select m.*, m.visible - (select count(*) from messages p where p.tenant_id = $1 \
                 and p.conversation_id = $2 and p.seq >= m.seq and num_nonnulls(p.superseded_at) = 0) \
                 as before, \
+             m.staff_messages - (select count(*) from messages p where p.tenant_id = $1 \
+                and p.conversation_id = $2 and p.seq >= m.seq and num_nonnulls(p.author) = 1) \
+                as of_staff, \
              (select p.seq from messages p where p.tenant_id = $1 \
                 and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0 \
                 order by p.seq desc limit 1) as previous \
-             from (select c.message_count - c.superseded_count as visible, ",
+             from (select c.message_count - c.superseded_count as visible, c.message_count as last_seq, \
+                c.superseded_count, c.staff_messages, ",
             message_columns!(),
             ", ",
             message_turn_columns!(),
@@ -100,7 +104,7 @@ impl MessageSql for PostgresStore {
             exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 \
                 and c.forked_from is not null) as is_fork) h \
          left join (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
-         from (select m.seq, m.role, m.content, t.id as turn_id, \
+         from (select m.seq, m.role, m.content, m.author ->> 'name' as author, t.id as turn_id, \
             t.conversation_id as turn_conversation_id, t.message_seq, t.reply_seq, t.sort_seq, \
             t.conversation_id <> $2 and exists (select 1 from turns o where o.tenant_id = $1 \
                 and o.conversation_id = t.conversation_id and o.has_acted is not null) \

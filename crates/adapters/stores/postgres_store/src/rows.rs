@@ -97,6 +97,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     users::save(batch, &rows.users);
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
+    messages::delete(batch, &rows.deleted_messages);
     messages::supersede(batch, &rows.superseded);
     turns::dismiss(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

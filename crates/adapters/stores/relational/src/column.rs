@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use domain::{Fingerprint, Timestamp, ToolCall, TurnStatus, Usage};
+use domain::{Fingerprint, Handler, Timestamp, ToolCall, TurnStatus, Usage};
 use ports::{BoxError, RepositoryError};
 use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
 use time::OffsetDateTime;
@@ -25,6 +25,11 @@ pub fn tool_calls(
         }
     });
     shown.collect()
+}
+
+/// Returns who answers in a conversation: the agent unless something else is stored.
+pub fn handler(stored: Option<&str>) -> Handler {
+    stored.map_or(Handler::Agent, Handler::read)
 }
 
 /// A time, stored as milliseconds since 1970 or with the database's own type for times.

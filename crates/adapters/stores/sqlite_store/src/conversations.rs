@@ -16,25 +16,53 @@ macro_rules! among_agents {
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
     ($filter:expr) => {
+        list!(
+            $filter,
+            "(c.sort_seq, c.id) < (?3, ?4)",
+            "c.sort_seq desc, c.id desc",
+            "sort_seq desc, id desc"
+        )
+    };
+    ($filter:expr, $after:literal, $inner:literal, $order:literal) => {
         concat!(
             "select t.head_seq, p.total, ",
             conversation_columns!(open_turns!()),
             " from tenants t left join ",
             page_budget!(
                 concat!(
-                    "select c.rowid as conversation, c.sort_seq, c.id, \
+                    "select c.rowid as conversation, c.sort_seq, c.waiting_since, c.id, \
                      octet_length(c.metadata) + coalesce(octet_length(c.context), 0) \
                      + coalesce(octet_length(c.title), 0) as bytes \
-                     from conversations c where c.tenant_id = ?1 \
-                     and (c.sort_seq, c.id) < (?3, ?4) and ",
+                     from conversations c where c.tenant_id = ?1 and ",
+                    $after,
+                    " and ",
                     visible!(),
                     $filter,
-                    " order by c.sort_seq desc, c.id desc limit ?2"
+                    " order by ",
+                    $inner,
+                    " limit ?2"
                 ),
-                "sort_seq desc, id desc"
+                $order
             ),
             " p on true left join conversations c on c.rowid = p.conversation \
              where t.id = ?1 order by p.place"
+        )
+    };
+}
+
+/// The condition that a conversation has one of the agents 5, and the user 6 if that is given.
+macro_rules! of_agents_and_user {
+    () => {
+        concat!(among_agents!(), " and (?6 is null or c.user_id = ?6)")
+    };
+}
+
+/// The same for conversations that staff handles, the member 7 if that is given.
+macro_rules! of_staff {
+    () => {
+        concat!(
+            " and c.handled_by = 'staff' and (?7 is null or c.assignee = ?7)",
+            of_agents_and_user!()
         )
     };
 }
@@ -74,4 +102,15 @@ impl ConversationSql for SqliteStore {
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = ?5");
     const LIST_OF_USER: &'static str = list!(concat!(" and c.user_id = ?6", among_agents!()));
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = ?5 and c.user_id = ?6");
+    const LIST_OF_STAFF: &'static str = list!(of_staff!());
+    const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
+        " and c.handled_by is not 'staff' and ?7 is null",
+        of_agents_and_user!()
+    ));
+    const LIST_WAITING: &'static str = list!(
+        concat!(" and c.waiting_since is not null", of_staff!()),
+        "(c.waiting_since, c.id) > (?3, ?4)",
+        "c.waiting_since, c.id",
+        "waiting_since, id"
+    );
 }

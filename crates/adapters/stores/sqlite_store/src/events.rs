@@ -54,6 +54,10 @@ impl EventSql for SqliteStore {
                             and m.conversation_id = c.id and m.seq = 1), 0) \
                     from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
                         and e.type in ('conversation.created', 'conversation.updated')), \
+                (select octet_length(json_quote(m.content)) from messages m \
+                    where m.tenant_id = t.id and m.conversation_id = e.conversation_id \
+                        and m.seq = e.data ->> 'seq' \
+                        and e.type in ('message.created', 'message.updated')), \
                 0) as bytes \
         from tenants t left join ( select * from events e ",
         filtered!(),
@@ -86,12 +90,11 @@ impl EventSql for SqliteStore {
         visible!()
     );
 
-    const GREETINGS: &'static str = concat!(
+    const MESSAGES: &'static str = concat!(
         "select ",
         message_columns!(),
-        " from json_each(?2) q cross join messages m \
-         on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
-         where m.turn_id is null"
+        " from json_each(?2) q cross join json_each(?3) s on s.key = q.key cross join messages m \
+         on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = s.value"
     );
 
     const SNAPSHOTS: &'static str = "\

@@ -98,8 +98,9 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.superseded, turns::dismiss);
     changes.each(&rows.answered, messages::set_turn);
-    changes.each(&rows.messages, messages::insert);
+    changes.try_each(&rows.messages, messages::insert)?;
     changes.each(&rows.rewritten, messages::rewrite);
+    changes.each(&rows.deleted_messages, messages::delete);
     changes.each(&rows.events, log::insert_event);
     changes.each(&rows.released, log::release_key);
     changes.each(&rows.idempotency, log::write_record);

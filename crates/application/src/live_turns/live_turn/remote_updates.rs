@@ -38,9 +38,11 @@ impl LiveTurn {
                 conversation_id: Some(turn.conversation_id),
                 message_id,
                 // A turn of an earlier version gets the id with its reply.
-                reply_id: reply_id
-                    .or(turn.reply.as_ref().map(|reply| reply.id))
-                    .unwrap_or(MessageId::new(turn.id.uuid())),
+                reply_id: turn.may_have_reply().then(|| {
+                    reply_id
+                        .or(turn.reply.as_ref().map(|reply| reply.id))
+                        .unwrap_or(MessageId::new(turn.id.uuid()))
+                }),
                 agent_id: turn.agent_id,
                 agent_version,
                 continues: turn.continues.clone(),

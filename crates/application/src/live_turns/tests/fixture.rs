@@ -70,7 +70,7 @@ pub(super) fn started() -> TurnStarted {
         turn_id: subject.turn_id,
         conversation_id: Some(subject.conversation_id),
         message_id: MessageId::new(Uuid::from_u128(4)),
-        reply_id: MessageId::new(Uuid::from_u128(5)),
+        reply_id: Some(MessageId::new(Uuid::from_u128(5))),
         agent_id: subject.agent_id,
         agent_version: 1,
         continues: None,
@@ -109,7 +109,7 @@ fn found(status: TurnStatus) -> FoundTurn {
             finished_at: status.is_final().then_some(time),
         },
         message_id: started.message_id,
-        reply_id: Some(started.reply_id),
+        reply_id: started.reply_id,
         principal: principal(),
         user_id: None,
     }

@@ -39,6 +39,10 @@ pub(super) fn point_bodies_to_components(document: &mut Value) {
             "/paths/~1api~1conversations~1{id}/patch",
             "ConversationDraftPatch",
         ),
+        (
+            "/paths/~1api~1conversations~1{id}~1messages~1{messageId}/patch",
+            "StaffMessageDraftPatch",
+        ),
         ("/paths/~1api~1users/patch", "UserDraftPatch"),
         ("/paths/~1api~1keys~1{id}/patch", "KeyDraftPatch"),
         (

@@ -43,6 +43,8 @@ pub const BODIES: &[&str] = &[
     "ActionsRequest",
     "ConversationRequest",
     "ConversationDraftPatch",
+    "StaffMessageDraft",
+    "StaffMessageDraftPatch",
     "UserDraft",
     "UserDraftPatch",
     "KeyDraft",

@@ -108,6 +108,8 @@ const fn content(kind: EventType) -> &'static str {
         EventType::AgentCreated | EventType::AgentUpdated => "AgentEventData",
         EventType::AgentDeleted => "AgentDeletedEventData",
         EventType::UserUpdated => "UserEventData",
+        EventType::MessageCreated | EventType::MessageUpdated => "MessageEventData",
+        EventType::MessageDeleted => "MessageDeletedEventData",
         EventType::ConversationCreated | EventType::ConversationUpdated => "ConversationEventData",
         EventType::ConversationDeleted => "ConversationDeletedEventData",
         EventType::MessagesSuperseded => "MessagesSupersededEventData",

@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload};
-use domain::{AgentId, ConversationId, ProblemCode, TurnId};
+use domain::{AgentId, ConversationId, MessageId, ProblemCode, TurnId};
 
 use crate::problem::ApiError;
 
@@ -20,6 +20,8 @@ pub fn routed_path(request: &HttpRequest) -> &str {
 pub trait ResourceId: FromStr {
     /// The code for an id that does not exist or is malformed.
     const NOT_FOUND: ProblemCode;
+    /// The name of the id in paths.
+    const NAME: &str = "id";
 }
 
 impl ResourceId for AgentId {
@@ -34,7 +36,12 @@ impl ResourceId for TurnId {
     const NOT_FOUND: ProblemCode = ProblemCode::TurnNotFound;
 }
 
-/// The `{id}` of the path. A malformed id is reported as not found.
+impl ResourceId for MessageId {
+    const NOT_FOUND: ProblemCode = ProblemCode::MessageNotFound;
+    const NAME: &str = "messageId";
+}
+
+/// An id of the path, such as `{id}`. A malformed id is reported as not found.
 #[derive(Debug, Clone, Copy)]
 pub struct PathId<T>(pub T);
 
@@ -43,7 +50,7 @@ impl<T: ResourceId + 'static> FromRequest for PathId<T> {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let id = request.match_info().query("id").parse().map(Self);
+        let id = request.match_info().query(T::NAME).parse().map(Self);
         ready(id.map_err(|_malformed| ApiError::new(T::NOT_FOUND)))
     }
 }

@@ -35,8 +35,11 @@ fn ui_message(message: &Message) -> Option<Value> {
     if let Some(reason) = message.finish_reason.filter(|it| *it != FinishReason::Stop) {
         metadata["finishReason"] = json!(reason);
     }
+    if let Some(author) = &message.author {
+        metadata["author"] = json!(author);
+    }
     Some(json!({
-        "id": message_id(message),
+        "id": message.page_id(),
         "role": role,
         "parts": parts(message),
         "createdAt": message.created_at,
@@ -110,7 +113,7 @@ pub(super) fn agui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Va
 fn agui_message(message: &Message) -> Vec<Value> {
     match message.role {
         Role::User => {
-            let (id, content) = (message_id(message), &message.content);
+            let (id, content) = (message.page_id(), &message.content);
             return vec![json!({ "id": id, "role": "user", "content": content })];
         }
         Role::Agent => {}
@@ -147,11 +150,6 @@ fn tool_message(call: &ToolCall) -> Value {
 }
 
 /// Returns the id under which the client knows a message.
-fn message_id(message: &Message) -> String {
-    let own = message.client_message_id.clone();
-    own.unwrap_or_else(|| message.id.to_string())
-}
-
 fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
     let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued;
     open_turns.iter().filter(is_queued)

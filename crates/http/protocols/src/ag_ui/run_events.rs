@@ -142,7 +142,8 @@ impl RunEvents {
                 self.add_custom("queued", json!({ "turnId": place.turn_id }));
             }
             TurnEvent::Started(started) => {
-                self.reply = Reply::new(started.reply_id, self.run.is_one_message);
+                let id = started.reply_id.unwrap_or(started.message_id);
+                self.reply = Reply::new(id, self.run.is_one_message);
             }
             TurnEvent::Delta(delta) => self.add_text(&delta),
             TurnEvent::ToolCalled(call) => self.add_call(&call),

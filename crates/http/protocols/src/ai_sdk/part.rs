@@ -18,9 +18,12 @@ pub(super) enum Part {
         data: QueuedData,
         transient: bool,
     },
+    /// Without both, clients show no message.
     Start {
-        message_id: String,
-        message_metadata: StartMetadata,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_metadata: Option<StartMetadata>,
     },
     StartStep,
     TextStart {

@@ -208,25 +208,25 @@ impl ToolOutcome {
 
 fn start(started: &TurnStarted, send: &mut dyn FnMut(Part)) {
     send(Part::Start {
-        message_id: started.reply_id.to_string(),
-        message_metadata: StartMetadata {
+        message_id: started.reply_id.map(|id| id.to_string()),
+        message_metadata: started.reply_id.map(|_| StartMetadata {
             turn_id: started.turn_id,
             agent_version: started.agent_version,
-        },
+        }),
     });
 }
 
 fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
     send(Part::Finish {
         finish_reason: match reply.finish_reason {
-            FinishReason::Stop => "stop",
+            FinishReason::Stop | FinishReason::HandedOver => "stop",
             FinishReason::Length => "length",
             FinishReason::ContentFilter => "content-filter",
             FinishReason::RequiresAction => "tool-calls",
             FinishReason::Cancelled | FinishReason::Dismissed | FinishReason::Other(_) => "other",
         },
-        message_metadata: Some(FinishMetadata {
-            engine: reply.engine,
+        message_metadata: reply.engine.map(|engine| FinishMetadata {
+            engine,
             degraded: reply.degraded,
             finish_reason: reply.finish_reason,
             usage: reply.usage,

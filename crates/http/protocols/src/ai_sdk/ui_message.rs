@@ -1,8 +1,8 @@
 //! Stored messages in the form of the AI SDK: `UIMessage`.
 
 use domain::{
-    ActionNeeded, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, ToolEnd, TurnId,
-    TurnStatus, Usage, tool_call::function_name,
+    ActionNeeded, Author, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, ToolEnd,
+    TurnId, TurnStatus, Usage, tool_call::function_name,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +22,8 @@ struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_id: Option<TurnId>,
     created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<Author>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_status: Option<TurnStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,6 +190,7 @@ impl UiMessage {
     /// Returns the form of a message; `None` if it is of an unknown role, which clients could not
     /// show.
     pub(super) fn of(message: Message) -> Option<Self> {
+        let id = message.page_id();
         let (role, parts) = match message.role {
             Role::User => ("user", vec![text(message.content, None)]),
             Role::Agent => {
@@ -196,13 +199,13 @@ impl UiMessage {
             }
             Role::Other(_) => return None,
         };
-        let own_id = message.client_message_id;
         Some(Self {
-            id: own_id.unwrap_or_else(|| message.id.to_string()),
+            id,
             role,
             metadata: Metadata {
                 turn_id: message.turn_id,
                 created_at: message.created_at,
+                author: message.author,
                 turn_status: message.turn_status,
                 error: message.error,
                 agent_version: message.agent_version,

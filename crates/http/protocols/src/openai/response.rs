@@ -254,7 +254,7 @@ impl From<Usage> for CompletionUsage {
 
 const fn finish_reason(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop | FinishReason::Other(_) => "stop",
+        FinishReason::Stop | FinishReason::HandedOver | FinishReason::Other(_) => "stop",
         FinishReason::RequiresAction => "tool_calls",
         // The reply of a cancelled turn is reported as an error; only its text is incomplete.
         FinishReason::Length | FinishReason::Cancelled | FinishReason::Dismissed => "length",

@@ -10,6 +10,7 @@ use kit::{
     request::{PagePermit, QueryParameters},
     state::HttpState,
 };
+use ports::Handling;
 
 /// List conversations, the one with the latest activity first.
 #[utoipa::path(
@@ -18,6 +19,9 @@ use kit::{
         ("agentId" = Option<String>, Query, description = "Only conversations with this agent."),
         ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Only conversations of this user."),
         ("key" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user."),
+        ("handledBy" = inline(Option<HandlerParameter>), Query, description = "`staff`: only conversations that people handle. `agent`: only the others."),
+        ("assignee" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only conversations that this member of staff has taken over. Users cannot filter by it."),
+        ("waiting" = inline(Option<WaitingParameter>), Query, description = "`true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
@@ -29,8 +33,17 @@ pub async fn list_conversations(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query =
-        QueryParameters::read(&request, &["agentId", "userId", "key", "limit", "cursor"]);
+    let known = [
+        "agentId",
+        "userId",
+        "key",
+        "handledBy",
+        "assignee",
+        "waiting",
+        "limit",
+        "cursor",
+    ];
+    let mut query = QueryParameters::read(&request, &known);
     let limit = query.limit();
     let agent = query.text("agentId").map(str::parse::<AgentId>);
     let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
@@ -38,6 +51,7 @@ pub async fn list_conversations(
     if key.is_some() && agent.is_none() {
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
     }
+    let handling = handling(&mut query);
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
     // A malformed id selects no conversations, like the id of an agent that does not exist.
@@ -53,7 +67,11 @@ pub async fn list_conversations(
             .list_named(caller, agent_id, user_id, key)
             .await
     } else {
-        let listing = ConversationListing { agent_id, user_id };
+        let listing = ConversationListing {
+            agent_id,
+            user_id,
+            handling,
+        };
         let cursor = cursor.as_deref();
         conversations.list(caller, listing, cursor, limit).await
     };
@@ -64,4 +82,51 @@ pub async fn list_conversations(
         other => other.into(),
     })?;
     Ok(reads::page(&request, page))
+}
+
+/// Reads who handles the conversations.
+fn handling(query: &mut QueryParameters) -> Option<Handling> {
+    let assignee = query.text("assignee").map(ToOwned::to_owned);
+    let handler = query.text("handledBy").map(ToOwned::to_owned);
+    let waiting = query.text("waiting").map(ToOwned::to_owned);
+    if waiting.as_deref().is_some_and(|waiting| waiting != "true") {
+        query.add_fault("waiting", FaultCode::UnknownValue, "must be 'true'");
+    }
+    let is_staff = waiting.is_some() || assignee.is_some();
+    match handler.as_deref() {
+        Some("agent") if is_staff => {
+            let detail = "'agent' cannot be combined with 'assignee' and 'waiting'";
+            query.add_fault("handledBy", FaultCode::NotCombinable, detail);
+            None
+        }
+        Some("agent") => Some(Handling::Agent),
+        Some("staff") | None if waiting.is_some() => Some(Handling::Waiting(assignee)),
+        Some("staff") => Some(Handling::Staff(assignee)),
+        None => assignee.map(|assignee| Handling::Staff(Some(assignee))),
+        Some(_) => {
+            let detail = "must be 'agent' or 'staff'";
+            query.add_fault("handledBy", FaultCode::UnknownValue, detail);
+            None
+        }
+    }
+}
+
+/// The schema of the parameter `handledBy`.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum HandlerParameter {
+    /// Agents.
+    Agent,
+    /// People.
+    Staff,
+}
+
+/// The schema of the parameter `waiting`.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum WaitingParameter {
+    /// Only those that wait.
+    True,
 }

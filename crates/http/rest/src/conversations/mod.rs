@@ -5,6 +5,7 @@ mod follow;
 mod list;
 mod messages;
 mod one;
+mod staff_messages;
 mod turns;
 
 pub use create::{__path_create_conversation, ConversationRequest, create_conversation};
@@ -16,6 +17,10 @@ pub use one::{
     delete_conversation, get_conversation, patch_conversation,
 };
 
+pub use staff_messages::{
+    __path_delete_message, __path_patch_message, __path_write_message, delete_message,
+    patch_message, write_message,
+};
 pub use turns::{__path_list_turns, list_turns};
 
 use domain::{Conversation, Listed};

@@ -43,7 +43,7 @@ pub async fn get_conversation(
     ))
 }
 
-/// Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their
+/// Change a conversation, or who answers in it, with a JSON merge patch (RFC 7396): absent members keep their
 /// values, `null` removes a member.
 #[utoipa::path(
     patch, path = "/api/conversations/{id}", operation_id = "patch_conversation", tag = "Conversations",

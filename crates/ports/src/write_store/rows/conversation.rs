@@ -11,6 +11,8 @@ pub struct ConversationRow {
     pub conversation: Conversation,
     /// The number of turns that have started.
     pub turn_count: i64,
+    /// The number of messages of staff.
+    pub staff_messages: i64,
     /// Its sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }
@@ -24,14 +26,18 @@ pub struct ConversationAdvance {
     pub id: ConversationId,
     /// The `seq` of the last message, including the new ones.
     pub last_message_seq: i64,
-    /// The number of superseded messages.
+    /// The number of messages that are superseded or deleted.
     pub superseded_count: i64,
+    /// The number of messages of staff.
+    pub staff_messages: i64,
     /// The number of turns that have started, including a new one.
     pub turn_count: i64,
     /// Its new `updated_at`.
     pub updated_at: Timestamp,
     /// The time of the last message, if there is a new one.
     pub last_message_at: Option<Timestamp>,
+    /// The time since which the user waits for staff.
+    pub waiting_since: Option<Timestamp>,
     /// The excerpt of the newest message, if it has changed.
     pub excerpt: Option<String>,
     /// Its new sort key in listings: the position of its newest event.

@@ -11,7 +11,18 @@ pub struct MessageRow {
     pub message: Message,
 }
 
-/// The messages of a conversation that become superseded, unless they are already.
+/// A message that is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageDeletion {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The position of the message.
+    pub seq: i64,
+}
+
+/// The messages of a conversation that become superseded, unless they are already. Those of staff stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupersededMessages {
     /// The tenant that owns the data.

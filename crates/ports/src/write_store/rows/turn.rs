@@ -66,23 +66,12 @@ impl TurnRow {
         if self.reuses_message {
             return None;
         }
+        let place = (self.turn.conversation_id, self.message_seq?);
+        let (content, at) = (self.turn.input.clone(), self.turn.started_at?);
         Some(Message {
-            id: self.message_id,
-            conversation_id: self.turn.conversation_id,
             turn_id: Some(self.turn.id),
-            seq: self.message_seq?,
-            role: Role::User,
-            content: self.turn.input.clone(),
-            created_at: self.turn.started_at?,
-            engine: None,
-            agent_version: None,
-            finish_reason: None,
-            usage: None,
             client_message_id: self.turn.client_message_id.clone(),
-            turn_status: None,
-            error: None,
-            tool_calls: Vec::new(),
-            superseded_at: None,
+            ..Message::new(place, self.message_id, Role::User, content, at)
         })
     }
 
@@ -90,6 +79,7 @@ impl TurnRow {
     /// usage of their own have that of their reply.
     #[must_use]
     pub fn with_reply(mut self, reply: Option<Message>) -> Self {
+        self.turn.finish_reason = Turn::reason_without_reply(self.turn.status);
         if let Some(reply) = reply {
             self.turn.engine.clone_from(&reply.engine);
             self.turn.finish_reason = reply.finish_reason;

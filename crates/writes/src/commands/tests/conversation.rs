@@ -26,6 +26,7 @@ fn fork(turn_count: i64) -> CreateConversation {
         from: fixture::conversation_id(1),
         turn_count,
         to_seq: 3,
+        of_staff: 0,
     });
     creation(fixture::conversation(2, agent().id), first)
 }

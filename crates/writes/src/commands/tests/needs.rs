@@ -192,6 +192,7 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
             from: fixture::conversation_id(3),
             turn_count: 2,
             to_seq: 3,
+            of_staff: 0,
         }),
         stamp: stamp(),
         idempotency: Some(fixture::entry("new")),

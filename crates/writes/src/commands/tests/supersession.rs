@@ -99,7 +99,9 @@ fn the_reply_of_a_regeneration_follows_all_stored_messages() {
     let row = facts.turn_mut(fixture::turn_id(8));
     row.reuses_message = true;
     row.message_seq = Some(3);
-    assert_eq!(TurnMessages::of(row, 4).unwrap().reply_seq, 5);
+    let row = row.clone();
+    let conversation = facts.conversation(&fixture::tenant(), fixture::conversation_id(1));
+    assert_eq!(TurnMessages::of(&row, conversation).unwrap().reply_seq, 5);
     let ending = crate::TurnEnding::Completed(fixture::reply(8));
     let finish = fixture::finish(&begin_turn(8, existing(2)), ending);
     let (rows, _) = carried_out(&finish, &facts);
@@ -184,6 +186,7 @@ fn a_retry_answers_the_newest_message_if_its_turn_has_failed() {
             reply_seq: 5,
             turn_number: 2,
             retry_of: Some(fixture::turn_id(7)),
+            are_for_staff: false,
         };
         assert_eq!(turn_place, expected);
         assert_eq!(rows.turns[0].turn.retry_of, Some(fixture::turn_id(7)));

@@ -123,6 +123,7 @@ impl Writing {
                 from: key.1,
                 turn_count: original.turn_count,
                 to_seq: visible[at],
+                of_staff: 0,
             }),
             stamp: fixture::stamp(1),
             idempotency: None,

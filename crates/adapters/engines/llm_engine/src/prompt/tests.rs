@@ -126,3 +126,38 @@ fn placeholders_are_filled_and_the_context_is_last() {
     request.context = None;
     assert_eq!(text.strip_suffix(&context), Some(&*system(&request)));
 }
+
+#[test]
+fn what_staff_has_written_is_the_side_of_the_agent() {
+    let mut request = request_after(&[]);
+    Arc::make_mut(&mut request.agent).config.greeting = Some("Welcome!".to_owned());
+    let reply = || HistoryMessage::new(4, Role::Agent, "We ship.");
+    request.history = Arc::new(vec![
+        HistoryMessage::new(1, Role::Agent, "Welcome!"),
+        HistoryMessage::of_staff(2, "Grace", "Call me."),
+        HistoryMessage::new(3, Role::User, "When?"),
+        reply(),
+        HistoryMessage::of_staff(5, "Grace", "On Monday."),
+    ]);
+    let texts = roles_and_texts(request.clone());
+    let system = &texts[0].1;
+    assert!(system.contains("# Greeting\nYou began the conversation with this message:\nWelcome!"));
+    assert!(
+        system.ends_with("# Said before\nGrace: Call me."),
+        "{system}"
+    );
+    assert_eq!(
+        texts[1..3],
+        [
+            ("user".to_owned(), "When?".to_owned()),
+            (
+                "assistant".to_owned(),
+                "We ship.\n\nGrace: On Monday.".to_owned()
+            ),
+        ]
+    );
+    // Without a message of staff, replies whose questions are cut off are left out.
+    request.history = Arc::new(vec![reply()]);
+    let texts = roles_and_texts(request);
+    assert!(!texts[0].1.contains("Said before"), "{}", texts[0].1);
+}

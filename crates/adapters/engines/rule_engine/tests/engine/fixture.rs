@@ -72,6 +72,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
         may_call: true,
+        is_for_staff: false,
         tool_use: ports::ToolUse::default(),
     }
 }

@@ -17,9 +17,12 @@ relational::statements! {
         from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
         left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
             c.version, c.message_count as last_message_seq, c.superseded_count, \
-            case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
-                from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
-                and num_nonnulls(m.superseded_at) = 0), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+            c.staff_messages, \
+            case when c.superseded_count = 0 and c.staff_messages = 0 then c.message_count else \
+                coalesce((select max(m.seq) from messages m where m.tenant_id = c.tenant_id \
+                    and m.conversation_id = c.id and num_nonnulls(m.superseded_at, m.author) = 0), 0) end \
+                as visible_message_seq, \
+            c.turn_count, c.handled_by, c.waiting_since, c.created_at, c.updated_at, c.last_message_at, \
             o.running, o.is_waiting, o.waiting, o.continuations, o.first_waiting \
         from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
         cross join lateral ( \

@@ -12,12 +12,12 @@ relational::statements! {
     const INSERT: &str = concat!(
         "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context) \
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
             10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-            16 jsonb, 17 text
+            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint
         ),
         " as n where true"
     );
@@ -26,22 +26,29 @@ relational::statements! {
         "update conversations set message_count = n.messages, superseded_count = n.superseded, \
             turn_count = n.turns, updated_at = n.updated, \
             last_message_at = coalesce(n.last_message, last_message_at), \
-            excerpt = coalesce(n.excerpt, conversations.excerpt), sort_seq = n.sort_seq \
+            excerpt = coalesce(n.excerpt, conversations.excerpt), waiting_since = n.waiting, \
+            staff_messages = n.of_staff, sort_seq = n.sort_seq \
         from ",
         unnest!(
             1 text, 2 uuid, 3 bigint, 4 bigint, 5 bigint, 6 timestamptz, 7 timestamptz, 8 text,
-            9 bigint
+            9 timestamptz, 10 bigint, 11 bigint
         ),
-        " as n (tenant, id, messages, superseded, turns, updated, last_message, excerpt, sort_seq) \
+        " as n (tenant, id, messages, superseded, turns, updated, last_message, excerpt, waiting, \
+            of_staff, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
     const UPDATE: &str = concat!(
         "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
+            handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
             version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
         from ",
-        unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 bigint, 7 timestamptz, 8 bigint),
-        " as n (tenant, id, title, metadata, context, version, updated, sort_seq) \
+        unnest!(
+            1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 bigint,
+            10 timestamptz, 11 bigint
+        ),
+        " as n (tenant, id, title, metadata, context, handled_by, assignee, waiting, version, \
+            updated, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
@@ -79,6 +86,12 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
             .column(rows, |row| row.conversation.excerpt.as_deref())
             .column(rows, |row| row.conversation.forked_from.as_ref().map(Json))
             .column(rows, |row| row.conversation.context.as_deref())
+            .column(rows, |row| row.conversation.handled_by.as_str())
+            .column(rows, |row| row.conversation.assignee.as_deref())
+            .column(rows, |row| {
+                row.conversation.waiting_since.map(Timestamp::date_time)
+            })
+            .column(rows, |row| row.staff_messages)
     });
 }
 
@@ -94,6 +107,8 @@ pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
             .column(rows, |row| row.updated_at.date_time())
             .column(rows, |row| row.last_message_at.map(Timestamp::date_time))
             .column(rows, |row| row.excerpt.as_deref())
+            .column(rows, |row| row.waiting_since.map(Timestamp::date_time))
+            .column(rows, |row| row.staff_messages)
             .column(rows, |row| row.sort_seq.0)
     });
 }
@@ -107,6 +122,11 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| row.conversation.title.as_deref())
             .column(rows, |row| Json(&row.conversation.metadata))
             .column(rows, |row| row.conversation.context.as_deref())
+            .column(rows, |row| row.conversation.handled_by.as_str())
+            .column(rows, |row| row.conversation.assignee.as_deref())
+            .column(rows, |row| {
+                row.conversation.waiting_since.map(Timestamp::date_time)
+            })
             .column(rows, |row| row.conversation.version)
             .column(rows, |row| row.conversation.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)

@@ -1,23 +1,27 @@
 //! Rows of `messages`.
 
-use domain::{FinishReason, TurnId};
-use ports::write_store::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
+use domain::{FinishReason, Message, TurnId};
+use ports::write_store::{
+    MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages,
+};
+use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 relational::statements! {
     const INSERT: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
+            client_message_id) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 bigint, 4 uuid, 5 uuid, 6 text, 7 text, 8 timestamptz, 9 text,
-            10 bigint, 11 text, 12 bigint, 13 bigint
+            10 bigint, 11 text, 12 bigint, 13 bigint, 14 jsonb, 15 text
         ),
         " as n where true"
     );
 
-    /// The turn of a message that asked a question has been dismissed.
+    /// The turn of a message that asked a question has been dismissed. Messages of staff stay.
     const SUPERSEDE: &str = concat!(
         "update messages m set superseded_at = n.at, finish_reason = case m.finish_reason \
             when 'requires_action' then 'dismissed' else m.finish_reason end \
@@ -25,7 +29,14 @@ relational::statements! {
         unnest!(1 text, 2 uuid, 3 bigint, 4 timestamptz),
         " as n (tenant, conversation, from_seq, at) \
         where m.tenant_id = n.tenant and m.conversation_id = n.conversation \
-            and m.seq >= n.from_seq and num_nonnulls(m.superseded_at) = 0"
+            and m.seq >= n.from_seq and num_nonnulls(m.superseded_at, m.author) = 0"
+    );
+
+    const DELETE: &str = concat!(
+        "delete from messages m using ",
+        unnest!(1 text, 2 uuid, 3 bigint),
+        " as n (tenant, conversation, seq) \
+        where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
     );
 
     const SET_TURNS: &str = concat!(
@@ -49,10 +60,10 @@ relational::statements! {
 
     const COPY: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author) \
         select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
             m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
-            m.input_tokens, m.output_tokens \
+            m.input_tokens, m.output_tokens, m.author \
         from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
         " as n (tenant, conversation, to_seq, copy) \
@@ -85,7 +96,15 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
             .column(rows, |row| {
                 row.message.usage.map(|usage| usage.output_tokens)
             })
+            .column(rows, |row| row.message.author.as_ref().map(Json))
+            .column(rows, |row| staff_client_message_id(&row.message))
     });
+}
+
+/// Returns the client's id of a message of staff. That of a message of the user is stored with its turn.
+fn staff_client_message_id(message: &Message) -> Option<&str> {
+    let id = message.client_message_id.as_deref();
+    id.filter(|_| message.is_of_staff())
 }
 
 /// Marks messages as superseded.
@@ -96,6 +115,16 @@ pub(super) fn supersede(batch: &mut CteBatch, rows: &[SupersededMessages]) {
             .column(rows, |row| row.conversation_id.uuid())
             .column(rows, |row| row.from_seq)
             .column(rows, |row| row.at.date_time())
+    });
+}
+
+/// Deletes messages.
+pub(super) fn delete(batch: &mut CteBatch, rows: &[MessageDeletion]) {
+    batch.add(DELETE, rows, |delete, rows| {
+        delete
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation_id.uuid())
+            .column(rows, |row| row.seq)
     });
 }
 
@@ -110,7 +139,7 @@ pub(super) fn set_turns(batch: &mut CteBatch, rows: &[MessageTurn]) {
     });
 }
 
-/// Updates the messages of turns that waited.
+/// Updates the messages of turns that waited, and of staff.
 pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
     batch.add(REWRITE, rows, |rewrite, rows| {
         rewrite

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationId, ConversationState, HistoryMessage, Listed, Message, Page,
-    TenantId,
+    TenantId, Timestamp,
 };
 use ports::{
-    ConversationName, ConversationQuery, ConversationRepository, FoundMessage, HistoryQuery,
-    MessageQuery, MessageReference, RepositoryError,
+    ConversationName, ConversationQuery, ConversationRepository, FoundMessage, Handling,
+    HistoryQuery, MessageQuery, MessageReference, RepositoryError,
 };
 use uuid::Uuid;
 
@@ -50,6 +50,15 @@ pub trait ConversationSql:
 
         /// Those of user 6 with agent 5 alone.
         const LIST_OF_BOTH: &'static str;
+
+        /// Those that staff handles, with one of agents 5, and of user 6 and by member 7 if these are given.
+        const LIST_OF_STAFF: &'static str;
+
+        /// Those that the agent handles, with one of agents 5, and of user 6 if that is given.
+        const LIST_WITHOUT_STAFF: &'static str;
+
+        /// At most 2 conversations that wait for staff, after the time and id 3 and 4, with the same filters.
+        const LIST_WAITING: &'static str;
     }
 }
 
@@ -105,20 +114,7 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         let agents = agent_ids(&query.filter.agents);
-        let user = query.filter.user_id.as_deref();
-        let (statement, agents) = match (agents.as_deref(), user) {
-            (Some([agent]), None) => (S::LIST_OF_AGENT, Parameter::from(*agent)),
-            (Some([agent]), Some(_)) => (S::LIST_OF_BOTH, Parameter::from(*agent)),
-            (agents, None) => (S::LIST, Parameter::Ids(agents)),
-            (agents, Some(_)) => (S::LIST_OF_USER, Parameter::Ids(agents)),
-        };
-        let limit = page_budget::one_more(query.limit);
-        let (before, id) = query.after.map_or((i64::MAX, Uuid::max()), |after| {
-            (after.sort_seq.0, after.id.uuid())
-        });
-        let mut parameters = parameters![tenant, limit, before, id].to_vec();
-        parameters.push(agents);
-        parameters.extend(user.map(Parameter::from));
+        let (statement, parameters) = listing::<S>(tenant, query, agents.as_deref());
         let rows = self.0.fetch_all(statement, &parameters).await?;
         let convert = |row: StoredConversation| row.try_into();
         read::as_of_listing("conversations", &rows, query.limit, convert)
@@ -141,4 +137,40 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         histories::find(&self.0, tenant, id, query).await
     }
+}
+
+/// Returns the statement of a listing, and its parameters.
+fn listing<'q, S: ConversationSql>(
+    tenant: &'q TenantId,
+    query: &'q ConversationQuery,
+    agents: Option<&'q [Uuid]>,
+) -> (&'static str, Vec<Parameter<'q>>) {
+    let user = query.filter.user_id.as_deref();
+    let limit = page_budget::one_more(query.limit);
+    let after = |first: (i64, Uuid)| query.after.map_or(first, |it| (it.key, it.id.uuid()));
+    let (before, id) = after((i64::MAX, Uuid::max()));
+    let mut parameters = parameters![tenant, limit, before, id].to_vec();
+    let Some(handling) = &query.filter.handling else {
+        let (statement, agents) = match (agents, user) {
+            (Some([agent]), None) => (S::LIST_OF_AGENT, Parameter::from(*agent)),
+            (Some([agent]), Some(_)) => (S::LIST_OF_BOTH, Parameter::from(*agent)),
+            (agents, None) => (S::LIST, Parameter::Ids(agents)),
+            (agents, Some(_)) => (S::LIST_OF_USER, Parameter::Ids(agents)),
+        };
+        parameters.push(agents);
+        parameters.extend(user.map(Parameter::from));
+        return (statement, parameters);
+    };
+    let (statement, assignee) = match handling {
+        Handling::Agent => (S::LIST_WITHOUT_STAFF, None),
+        Handling::Staff(assignee) => (S::LIST_OF_STAFF, assignee.as_deref()),
+        Handling::Waiting(assignee) => {
+            let (since, id) = after((0, Uuid::nil()));
+            let since = Timestamp::from_milliseconds(since);
+            parameters = parameters![tenant, limit, since, id].to_vec();
+            (S::LIST_WAITING, assignee.as_deref())
+        }
+    };
+    parameters.extend([Parameter::Ids(agents), user.into(), assignee.into()]);
+    (statement, parameters)
 }

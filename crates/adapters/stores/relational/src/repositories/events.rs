@@ -70,8 +70,8 @@ pub trait EventSql:
         /// The conversations with the ids 2 that are not deleted.
         const CONVERSATIONS: &'static str;
 
-        /// The greetings of the conversations with the ids 2.
-        const GREETINGS: &'static str;
+        /// The messages of the conversations with the ids 2, each at its position of 3.
+        const MESSAGES: &'static str;
 
         /// The agents after the events at the positions 2.
         const SNAPSHOTS: &'static str;
@@ -205,13 +205,14 @@ async fn content<S: EventSql>(
             Ok((conversation.id, conversation))
         })?;
     }
-    let greetings = uuids(wanted.greetings, ConversationId::uuid);
-    if !greetings.is_empty() {
-        let parameters = parameters![tenant, greetings.as_slice()];
-        let rows = store.fetch_all(S::GREETINGS, parameters).await?;
-        content.greetings = read::rows("messages", rows, |row: StoredMessage| {
+    if !wanted.messages.is_empty() {
+        let (of, seqs): (Vec<_>, Vec<_>) = wanted.messages.into_iter().unzip();
+        let of = uuids(of, ConversationId::uuid);
+        let parameters = parameters![tenant, of.as_slice(), Parameter::Numbers(&seqs)];
+        let rows = store.fetch_all(S::MESSAGES, parameters).await?;
+        content.messages = read::rows("messages", rows, |row: StoredMessage| {
             let message: Message = row.into();
-            Ok((message.conversation_id, message))
+            Ok(((message.conversation_id, message.seq), message))
         })?;
     }
     let snapshots: Vec<i64> = wanted.snapshots.into_iter().map(|seq| seq.0).collect();

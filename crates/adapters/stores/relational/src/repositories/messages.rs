@@ -1,7 +1,9 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
 use domain::{AsOf, ConversationId, Message, Page, TenantId};
-use ports::{FoundMessage, ListingOrder, MessageQuery, MessageReference, RepositoryError};
+use ports::{
+    FoundMessage, ListingOrder, MessageCounts, MessageQuery, MessageReference, RepositoryError,
+};
 
 use crate::{
     Parameter, Store, page_budget, parameters,
@@ -104,5 +106,10 @@ pub(super) async fn find<S: MessageSql>(
         message: found.message.into(),
         before: found.before,
         previous,
+        of_staff: found.of_staff,
+        counts: MessageCounts {
+            last_seq: found.last_seq,
+            superseded: found.superseded_count,
+        },
     }))
 }

@@ -19,7 +19,8 @@ macro_rules! conversation_columns {
         concat!(
             "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.context, c.version, \
              c.message_count - c.superseded_count as message_count, c.excerpt, c.forked_from, \
-             c.sort_seq, c.created_at, c.updated_at, c.last_message_at, ",
+             c.handled_by, c.assignee, c.waiting_since, c.sort_seq, c.created_at, c.updated_at, \
+             c.last_message_at, ",
             $open_turns,
             " as open_turns"
         )
@@ -41,6 +42,9 @@ pub struct StoredConversation {
     excerpt: Option<String>,
     open_turns: Option<Json<Vec<StoredOpenTurn>>>,
     forked_from: Option<Json<ForkOrigin>>,
+    handled_by: Option<String>,
+    assignee: Option<String>,
+    waiting_since: Option<StoredTime>,
     created_at: StoredTime,
     updated_at: StoredTime,
     last_message_at: Option<StoredTime>,
@@ -80,9 +84,13 @@ impl TryFrom<StoredConversation> for Conversation {
             title: row.title,
             metadata: row.metadata.0,
             context: row.context,
+            handled_by: column::handler(row.handled_by.as_deref()),
+            assignee: row.assignee,
+            waiting_since: row.waiting_since.map(|time| time.0),
             version: row.version,
             message_count: row.message_count,
-            excerpt: row.excerpt,
+            // The only message may have been deleted.
+            excerpt: row.excerpt.filter(|_| row.message_count > 0),
             open_turns: open_turns.into_iter().map(OpenTurn::from).collect(),
             forked_from: row.forked_from.map(|origin| origin.0),
             created_at: row.created_at.0,

@@ -16,6 +16,7 @@ pub struct StoredHistoryMessage {
     seq: Option<i64>,
     role: Option<String>,
     content: Option<String>,
+    author: Option<String>,
     turn_id: Option<Uuid>,
     turn_conversation_id: Option<Uuid>,
     message_seq: Option<i64>,
@@ -42,9 +43,14 @@ impl StoredHistoryMessage {
                 seq: seq?,
             })
         };
+        let turn = turn();
+        let (seq, content) = (self.seq?, self.content?);
         Some(WindowMessage {
-            turn: turn(),
-            message: HistoryMessage::new(self.seq?, role, self.content?),
+            turn,
+            message: match self.author {
+                Some(name) => HistoryMessage::of_staff(seq, &name, &content),
+                None => HistoryMessage::new(seq, role, content),
+            },
         })
     }
 }

@@ -1,8 +1,8 @@
 //! A message as it is stored.
 
 use domain::{
-    ConversationId, FinishReason, Message, MessageError, MessageId, Problem, Role, ToolCall,
-    TurnId, TurnStatus, Usage,
+    Author, ConversationId, FinishReason, Message, MessageError, MessageId, Problem, Role,
+    ToolCall, TurnId, TurnStatus, Usage,
 };
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -13,8 +13,9 @@ use crate::column::{self, StoredTime};
 #[macro_export]
 macro_rules! message_columns {
     () => {
-        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.engine, \
-         m.agent_version, m.finish_reason, m.input_tokens, m.output_tokens, m.superseded_at"
+        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.author, \
+         m.client_message_id as staff_client_message_id, m.engine, m.agent_version, m.finish_reason, \
+         m.input_tokens, m.output_tokens, m.superseded_at"
     };
 }
 
@@ -40,6 +41,8 @@ pub struct StoredMessage {
     pub(super) role: String,
     pub(super) content: String,
     pub(super) created_at: StoredTime,
+    pub(super) author: Option<Json<Author>>,
+    pub(super) staff_client_message_id: Option<String>,
     pub(super) engine: Option<String>,
     pub(super) agent_version: Option<i64>,
     pub(super) finish_reason: Option<String>,
@@ -50,23 +53,18 @@ pub struct StoredMessage {
 
 impl From<StoredMessage> for Message {
     fn from(row: StoredMessage) -> Self {
+        let place = (ConversationId::new(row.conversation_id), row.seq);
+        let (role, at) = (Role::read(&row.role), row.created_at.0);
         Self {
-            id: MessageId::new(row.id),
-            conversation_id: ConversationId::new(row.conversation_id),
             turn_id: row.turn_id.map(TurnId::new),
-            seq: row.seq,
-            role: Role::read(&row.role),
-            content: row.content,
-            created_at: row.created_at.0,
+            author: row.author.map(|author| author.0),
+            client_message_id: row.staff_client_message_id,
             engine: row.engine,
             agent_version: row.agent_version,
             finish_reason: row.finish_reason.as_deref().map(FinishReason::read),
             usage: column::usage(row.input_tokens, row.output_tokens),
-            client_message_id: None,
-            turn_status: None,
-            error: None,
-            tool_calls: Vec::new(),
             superseded_at: row.superseded_at.map(|time| time.0),
+            ..Self::new(place, MessageId::new(row.id), role, row.content, at)
         }
     }
 }
@@ -95,6 +93,12 @@ pub struct StoredFoundMessage {
     pub before: i64,
     /// The `seq` of the last of them.
     pub previous: Option<i64>,
+    /// The number of messages of staff before it.
+    pub of_staff: i64,
+    /// The `seq` of the last message of the conversation.
+    pub last_seq: i64,
+    /// The number of messages of the conversation that are superseded or deleted.
+    pub superseded_count: i64,
 }
 
 impl From<StoredListedMessage> for Message {

@@ -11,9 +11,12 @@ relational::statements! {
     pub(super) const CONVERSATIONS: &str = "\
         select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
             c.version, c.message_count as last_message_seq, c.superseded_count, \
-            case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
-                from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
-                and m.superseded_at is null), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+            c.staff_messages, \
+            case when c.superseded_count = 0 and c.staff_messages = 0 then c.message_count else \
+                coalesce((select max(m.seq) from messages m where m.tenant_id = c.tenant_id \
+                    and m.conversation_id = c.id and m.superseded_at is null and m.author is null), 0) end \
+                as visible_message_seq, \
+            c.turn_count, c.handled_by, c.waiting_since, c.created_at, c.updated_at, c.last_message_at, \
             (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
                 and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
                 and r.status = 'in_progress') as running, \

@@ -12,18 +12,18 @@ relational::statements! {
     const INSERT: &str = "\
         insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const ADVANCE: &str = "\
         update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
             updated_at = ?, last_message_at = coalesce(?, last_message_at), \
-            excerpt = coalesce(?, excerpt), sort_seq = ? \
+            excerpt = coalesce(?, excerpt), waiting_since = ?, staff_messages = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const UPDATE: &str = "\
-        update conversations set title = ?, metadata = ?, context = ?, version = ?, updated_at = ?, \
-            sort_seq = ? \
+        update conversations set title = ?, metadata = ?, context = ?, handled_by = ?, assignee = ?, \
+            waiting_since = ?, version = ?, updated_at = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
@@ -60,6 +60,10 @@ pub(super) fn insert<'r>(
             conversation.excerpt.as_deref().into(),
             forked_from.map(Parameter::json).transpose()?.into(),
             conversation.context.as_deref().into(),
+            conversation.handled_by.as_str().into(),
+            conversation.assignee.as_deref().into(),
+            conversation.waiting_since.into(),
+            row.staff_messages.into(),
         ],
     );
     Ok(())
@@ -76,6 +80,8 @@ pub(super) fn advance<'r>(changes: &mut Changes<'r>, row: &'r ConversationAdvanc
             row.updated_at.into(),
             row.last_message_at.into(),
             row.excerpt.as_deref().into(),
+            row.waiting_since.into(),
+            row.staff_messages.into(),
             row.sort_seq.0.into(),
             row.tenant.as_str().into(),
             row.id.into(),
@@ -95,6 +101,9 @@ pub(super) fn update<'r>(
             conversation.title.as_deref().into(),
             Parameter::json(&conversation.metadata)?,
             conversation.context.as_deref().into(),
+            conversation.handled_by.as_str().into(),
+            conversation.assignee.as_deref().into(),
+            conversation.waiting_since.into(),
             conversation.version.into(),
             conversation.updated_at.into(),
             row.sort_seq.0.into(),

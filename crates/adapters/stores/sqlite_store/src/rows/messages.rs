@@ -1,21 +1,29 @@
 //! Rows of `messages`.
 
 use domain::FinishReason;
-use ports::write_store::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
+use ports::{
+    RepositoryError,
+    write_store::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
+};
 
-use super::change::Changes;
+use super::change::{Changes, Parameter};
 
 relational::statements! {
     const INSERT: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
+            client_message_id) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-    /// The turn of a message that asked a question has been dismissed.
+    /// The turn of a message that asked a question has been dismissed. Messages of staff stay.
     const SUPERSEDE: &str = "\
         update messages set superseded_at = ?, finish_reason = case finish_reason \
             when 'requires_action' then 'dismissed' else finish_reason end \
-        where tenant_id = ? and conversation_id = ? and seq >= ? and superseded_at is null";
+        where tenant_id = ? and conversation_id = ? and seq >= ? and superseded_at is null \
+            and author is null";
+
+    const DELETE: &str =
+        "delete from messages where tenant_id = ? and conversation_id = ? and seq = ?";
 
     const SET_TURN: &str = "\
         update messages set turn_id = ? where tenant_id = ? and conversation_id = ? and seq = ?";
@@ -27,16 +35,21 @@ relational::statements! {
 
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author) \
         select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author \
         from messages \
         where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
 }
 
-/// Inserts a new message.
-pub(super) fn insert<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
+/// Inserts a new message. The client's id of a message of the user is stored with its turn.
+pub(super) fn insert<'r>(
+    changes: &mut Changes<'r>,
+    row: &'r MessageRow,
+) -> Result<(), RepositoryError> {
     let message = &row.message;
+    let author = message.author.as_ref();
+    let client_message_id = message.client_message_id.as_deref();
     changes.add(
         INSERT,
         [
@@ -57,8 +70,11 @@ pub(super) fn insert<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
                 .into(),
             message.usage.map(|usage| usage.input_tokens).into(),
             message.usage.map(|usage| usage.output_tokens).into(),
+            author.map(Parameter::json).transpose()?.into(),
+            client_message_id.filter(|_| message.is_of_staff()).into(),
         ],
     );
+    Ok(())
 }
 
 /// Marks messages as superseded.
@@ -70,6 +86,18 @@ pub(super) fn supersede<'r>(changes: &mut Changes<'r>, row: &'r SupersededMessag
             row.tenant.as_str().into(),
             row.conversation_id.into(),
             row.from_seq.into(),
+        ],
+    );
+}
+
+/// Deletes a message.
+pub(super) fn delete<'r>(changes: &mut Changes<'r>, row: &'r MessageDeletion) {
+    changes.add(
+        DELETE,
+        [
+            row.tenant.as_str().into(),
+            row.conversation_id.into(),
+            row.seq.into(),
         ],
     );
 }
@@ -87,7 +115,7 @@ pub(super) fn set_turn<'r>(changes: &mut Changes<'r>, row: &'r MessageTurn) {
     );
 }
 
-/// Updates the message of a turn that waited.
+/// Updates the message of a turn that waited, or of staff.
 pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
     let message = &row.message;
     changes.add(

@@ -62,10 +62,10 @@ fn completed() -> TurnEvent {
         message: "It is noon.".to_owned(),
         conversation_id: Some(ConversationId::new(Uuid::nil())),
         turn_id: turn_id(),
-        message_id: MessageId::new(Uuid::nil()),
+        message_id: Some(MessageId::new(Uuid::nil())),
         agent_id: domain::AgentId::new(Uuid::nil()),
         agent_version: 1,
-        engine: "llm".to_owned(),
+        engine: Some("llm".to_owned()),
         degraded: false,
         finish_reason: FinishReason::Stop,
         usage: Some(Usage {
