@@ -87,3 +87,33 @@ test("a reply that has ended while the messages were read stays shown", () => {
   // Another turn has replaced it.
   expect(merge([{ ...sent, turnId: "other" }], [sent, reply])).toEqual([{ ...sent, turnId: "other" }]);
 });
+
+test("messages of staff appear live, and turns have no reply while staff handles the conversation", async () => {
+  const key = newKey();
+  const staff = createClient({ url: service.url, apiKey: service.admin });
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  await chat.send("one");
+  const { data } = await staff.conversations.list({ agentId, key });
+  const id = data[0]!.id;
+  await staff.conversations.patch(id, { handledBy: "staff" });
+  const { id: messageId } = await staff.conversations.writeMessage(id, { content: "May I help?", author: { name: "Grace" } });
+  for (const page of [chat, other]) await until(page, (state) => texts(state).at(-1) === "May I help?");
+  expect(other.getSnapshot().messages.at(-1)).toMatchObject({ role: "agent", status: "complete", author: { name: "Grace", kind: "staff" } });
+  await chat.send("two");
+  const expected = ["one", "You said: one", "May I help?", "two"];
+  for (const page of [chat, other]) {
+    await until(page, (state) => state.status === "ready" && texts(state).at(-1) === "two");
+    expect(texts(page.getSnapshot())).toEqual(expected);
+  }
+  await staff.conversations.patchMessage(id, messageId, { content: "Can I help?" });
+  await until(other, (state) => texts(state)[2] === "Can I help?");
+  await staff.conversations.deleteMessage(id, messageId);
+  await until(other, (state) => texts(state).join() === "one,You said: one,two");
+  await staff.conversations.patch(id, { handledBy: "agent" });
+  await chat.send("three");
+  // The model has not answered the message before.
+  expect(texts(chat.getSnapshot()).at(-1)).toBe("You said: two\n\nthree");
+  chat.close();
+  other.close();
+});
