@@ -99,7 +99,11 @@ test("messages of staff appear live, and turns have no reply while staff handles
   await staff.conversations.patch(id, { handledBy: "staff" });
   const { id: messageId } = await staff.conversations.writeMessage(id, { content: "May I help?", author: { name: "Grace" } });
   for (const page of [chat, other]) await until(page, (state) => texts(state).at(-1) === "May I help?");
-  expect(other.getSnapshot().messages.at(-1)).toMatchObject({ role: "agent", status: "complete", author: { name: "Grace", kind: "staff" } });
+  expect(other.getSnapshot().messages.at(-1)).toMatchObject({
+    role: "agent",
+    status: "complete",
+    author: { name: "Grace", kind: "staff" },
+  });
   await chat.send("two");
   const expected = ["one", "You said: one", "May I help?", "two"];
   for (const page of [chat, other]) {
