@@ -31,7 +31,7 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub context: Option<String>,
-    /// 1, 2, 3 …: increases by one with every change of title, metadata or context.
+    /// 1, 2, 3 …: increases by one with every change of title, metadata, context or user.
     pub version: i64,
     /// The number of messages that are not superseded.
     pub message_count: i64,
@@ -85,6 +85,7 @@ impl Conversation {
             title: self.title.clone(),
             metadata: self.metadata.clone(),
             context: self.context.clone(),
+            user_id: self.user_id.clone(),
         }
     }
 
@@ -98,6 +99,7 @@ impl Conversation {
             title: draft.title,
             metadata: draft.metadata,
             context: draft.context,
+            user_id: draft.user_id,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
             ..self.clone()
@@ -188,6 +190,19 @@ pub struct ConversationDraft {
         schema(max_length = 8000, pattern = r"^[^\x00]*$", nullable = false)
     )]
     pub context: Option<String>,
+    /// The user that the conversation belongs to. Users change it only with `conversations:all`.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 320,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
+            nullable = false
+        )
+    )]
+    pub user_id: Option<String>,
 }
 
 impl ConversationDraft {

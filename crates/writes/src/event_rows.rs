@@ -2,7 +2,7 @@
 
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
-    event_data::{SupersededRange, Tombstone},
+    event_data::{ConversationMove, ConversationUpdateData, SupersededRange, Tombstone},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -68,12 +68,17 @@ pub(crate) fn conversation_created(
     conversation_event(position, EventType::ConversationCreated, conversation)
 }
 
-/// `conversation.updated`.
+/// `conversation.updated`, with the move if the conversation has another user now.
 pub(crate) fn conversation_updated(
     position: LogPosition<'_>,
     conversation: &Conversation,
+    moved: Option<ConversationMove>,
 ) -> EventRow {
-    conversation_event(position, EventType::ConversationUpdated, conversation)
+    let data = moved.map(|moved| json(&ConversationUpdateData { moved: Some(moved) }));
+    EventRow {
+        data,
+        ..conversation_event(position, EventType::ConversationUpdated, conversation)
+    }
 }
 
 /// `messages.superseded`, with the range of the messages.
@@ -155,6 +160,6 @@ fn base_row(position: LogPosition<'_>, kind: EventType) -> EventRow {
 }
 
 fn json(data: &impl Serialize) -> Value {
-    // Agents and tombstones consist of text, numbers and maps with text keys: this cannot fail.
+    // Agents, moves and tombstones consist of text, numbers and maps with text keys: this cannot fail.
     serde_json::to_value(data).unwrap_or_default()
 }

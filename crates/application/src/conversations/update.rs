@@ -23,7 +23,8 @@ impl ConversationService {
         patch: &Value,
         condition: &VersionCondition,
     ) -> Result<Listed<Conversation>, ConversationError> {
-        if patch.get("context").is_some()
+        let is_of_staff = |member| patch.get(member).is_some();
+        if ["context", "userId"].into_iter().any(is_of_staff)
             && let Some(scope) = caller.lacks_to_write_context()
         {
             self.find_accessible(caller, id).await?;
@@ -59,6 +60,7 @@ impl ConversationService {
                     return Ok(shown(stored, caller));
                 }
                 Ok(None) => return Err(ConversationError::NotFound),
+                Err(RepositoryError::Conflict { .. }) => return Err(ConversationError::KeyInUse),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
                     permit = Some(self.contended.acquire((caller.tenant.clone(), id)).await);

@@ -40,6 +40,7 @@ impl KnownFacts {
     pub(super) fn update_conversation(&mut self, row: &ConversationUpdate) {
         self.change((&row.tenant, row.conversation.id), |facts| {
             facts.version = row.conversation.version;
+            facts.user_id.clone_from(&row.conversation.user_id);
             facts.updated_at = row.conversation.updated_at;
             true
         });

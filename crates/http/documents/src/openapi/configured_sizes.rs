@@ -52,7 +52,10 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         ),
         (
             "ConversationDraft",
-            &[("title", "maxLength", sizes.title_characters)],
+            &[
+                ("title", "maxLength", sizes.title_characters),
+                ("userId", "maxLength", sizes.user_id_characters),
+            ],
         ),
         (
             "UserTokenDraft",

@@ -128,6 +128,7 @@ impl ConversationRequest {
                 title: self.title,
                 metadata: self.metadata,
                 context: self.context,
+                user_id: None,
             },
         })
     }

@@ -38,10 +38,12 @@ relational::statements! {
 
     const UPDATE: &str = concat!(
         "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
-            version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
+            user_id = n.user_id, version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
         from ",
-        unnest!(1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 bigint, 7 timestamptz, 8 bigint),
-        " as n (tenant, id, title, metadata, context, version, updated, sort_seq) \
+        unnest!(
+            1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 bigint, 8 timestamptz, 9 bigint
+        ),
+        " as n (tenant, id, title, metadata, context, user_id, version, updated, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
@@ -107,6 +109,7 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| row.conversation.title.as_deref())
             .column(rows, |row| Json(&row.conversation.metadata))
             .column(rows, |row| row.conversation.context.as_deref())
+            .column(rows, |row| row.conversation.user_id.as_deref())
             .column(rows, |row| row.conversation.version)
             .column(rows, |row| row.conversation.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)

@@ -22,8 +22,8 @@ relational::statements! {
         where tenant_id = ? and id = ?";
 
     const UPDATE: &str = "\
-        update conversations set title = ?, metadata = ?, context = ?, version = ?, updated_at = ?, \
-            sort_seq = ? \
+        update conversations set title = ?, metadata = ?, context = ?, user_id = ?, version = ?, \
+            updated_at = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
@@ -95,6 +95,7 @@ pub(super) fn update<'r>(
             conversation.title.as_deref().into(),
             Parameter::json(&conversation.metadata)?,
             conversation.context.as_deref().into(),
+            conversation.user_id.as_deref().into(),
             conversation.version.into(),
             conversation.updated_at.into(),
             row.sort_seq.0.into(),
