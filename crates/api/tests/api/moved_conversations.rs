@@ -230,7 +230,7 @@ async fn moves_during_a_turn(
     (api, there): (&ApiServer, &ApiServer),
     users: &SignIn,
     conversation: &str,
-    call: &EngineCall,
+    call: EngineCall,
     turn: &str,
 ) {
     let at = |caller: &Caller| there.caller(Some(caller.key()));
@@ -286,7 +286,7 @@ async fn a_running_turn_goes_along() {
     let users = SignIn::on(&api).await;
     let (id, turn) = begin(&users.visitor, &agent).await;
     let call = script.next_call().await;
-    moves_during_a_turn((&api, &api), &users, &id, &call, &turn).await;
+    moves_during_a_turn((&api, &api), &users, &id, call, &turn).await;
     assert_eq!(
         users.ada.get(&format!("/api/turns/{turn}")).await.ok()["status"],
         "completed"
@@ -348,7 +348,7 @@ async fn a_move_on_one_node_holds_on_another() {
     let (id, turn) = begin(visitor, &pair.agent).await;
     let call = pair.a.script.next_call().await;
     let both = (&pair.a.api, &pair.b.api);
-    let moving = moves_during_a_turn(both, &users, &id, &call, &turn);
+    let moving = moves_during_a_turn(both, &users, &id, call, &turn);
     tokio::time::timeout(10 * SOON, moving)
         .await
         .expect("they receive it");
