@@ -51,6 +51,26 @@ test.each([
   unfollow();
 });
 
+test.each([
+  ["of its user", true],
+  ["of those who select its user", false],
+])("a conversation that moves to another user leaves the list %s, and may come back", async (_name, isUser) => {
+  const admin = createClient({ url: service.url, apiKey: service.admin });
+  const userId = `moving-${isUser}`;
+  const { id } = await admin.conversations.create({ agentId, userId });
+  const { token } = await admin.userTokens.create({ userId });
+  const client = isUser ? createClient({ url: service.url, getToken: () => token }) : admin;
+  const list = liveConversations(client, isUser ? {} : { userId });
+  const unsubscribe = list.subscribe(() => {});
+  const listed = () => list.getSnapshot().conversations.map((conversation) => conversation.id);
+  await expect.poll(listed).toEqual([id]);
+  await admin.conversations.patch(id, { userId: "elsewhere" });
+  await expect.poll(listed).toEqual([]);
+  await admin.conversations.patch(id, { userId });
+  await expect.poll(listed).toEqual([id]);
+  unsubscribe();
+});
+
 test("an agent that could not be read is read again", async () => {
   const network = failing("/api/profiles/", false);
   const agent = liveAgent(network.client, agentId);

@@ -125,6 +125,7 @@ impl ConversationService {
                 tenant: caller.tenant.clone(),
                 id,
                 expected,
+                only_of: caller.confined_to().map(ToOwned::to_owned),
                 stamp,
             };
             match self.ports.writes.write(delete).await {

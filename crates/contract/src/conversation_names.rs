@@ -6,8 +6,8 @@ use tokio::task::JoinSet;
 use writes::{BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome};
 
 use crate::{
-    Store, fixture, lookup,
-    results::{ResultExt as _, assert_stale},
+    Store, fixture, log, lookup,
+    results::{ResultExt as _, assert_conflict, assert_stale},
     setup,
     snapshot::Snapshot,
 };
@@ -118,6 +118,61 @@ pub async fn a_used_name_creates_no_second_conversation(storage: &Store) {
     assert_stale(&inserted.await);
     before.assert_no_trace_of(storage, &begin).await;
     assert_eq!(find(storage, &support(3)).await, Some(support(2).id));
+}
+
+/// The next version of a conversation, which belongs to another user.
+fn moved(conversation: &Conversation, user: Option<&str>) -> Conversation {
+    Conversation {
+        user_id: user.map(ToOwned::to_owned),
+        ..fixture::retitled(conversation, "Orders")
+    }
+}
+
+/// A conversation that moves to another user is found by the name with that user, and its old name is free.
+pub async fn a_move_takes_the_name_along(storage: &Store) {
+    setup::chat(storage).await;
+    let conversation = setup::insert_conversation(storage, support(2)).await;
+    let mut current = conversation.clone();
+    for user in [Some("bob"), None, Some("ada"), Some("eve")] {
+        let before = current;
+        current = setup::update_conversation(storage, &moved(&before, user)).await;
+        assert_eq!(find(storage, &current).await, Some(conversation.id));
+        assert_eq!(find(storage, &before).await, None, "{user:?}");
+    }
+    setup::insert_conversation(storage, support(3)).await;
+    assert_eq!(find(storage, &support(3)).await, Some(support(3).id));
+    assert_eq!(find(storage, &current).await, Some(conversation.id));
+}
+
+/// A move to a user with a conversation of the same name MUST be a `Conflict`, and write nothing. Other
+/// changes, and moves of conversations without a key, are possible.
+pub async fn a_used_name_prevents_a_move(storage: &Store) {
+    let (_, unnamed) = setup::chat(storage).await;
+    let first = setup::insert_conversation(storage, support(2)).await;
+    let of_bob = moved(&support(3), Some("bob"));
+    let of_bob = Conversation {
+        version: 1,
+        ..of_bob
+    };
+    setup::insert_conversation(storage, of_bob.clone()).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
+    let head = log::head(storage, &tenant).await;
+    let next = moved(&first, Some("bob"));
+    // The second attempt decides on facts that are known.
+    for _ in 0..2 {
+        let conversations = &storage.conversations;
+        assert_conflict(&conversations.update(&tenant, &next, &stamp).await);
+    }
+    assert_eq!(log::head(storage, &tenant).await, head);
+    assert_eq!(find(storage, &first).await, Some(first.id));
+    assert_eq!(find(storage, &of_bob).await, Some(of_bob.id));
+    let retitled = fixture::retitled(&first, "Orders");
+    let retitled = setup::update_conversation(storage, &retitled).await;
+    setup::update_conversation(storage, &moved(&unnamed, Some("bob"))).await;
+    setup::delete_conversation(storage, &of_bob).await;
+    let next = moved(&retitled, Some("bob"));
+    setup::update_conversation(storage, &next).await;
+    assert_eq!(find(storage, &of_bob).await, Some(first.id));
 }
 
 /// An update keeps the name. The name of a deleted conversation is free.

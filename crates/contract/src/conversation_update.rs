@@ -8,7 +8,7 @@ use crate::{
     setup,
 };
 
-/// `update` replaces title, metadata, context, version and `updated_at`, and nothing else. It returns
+/// `update` replaces title, metadata, context, user, version and `updated_at`, and nothing else. It returns
 /// the conversation as stored.
 pub async fn an_update_replaces_only_what_clients_can_change(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
@@ -19,6 +19,7 @@ pub async fn an_update_replaces_only_what_clients_can_change(storage: &Store) {
     let next = Conversation {
         metadata: [("colour".to_owned(), "赤".to_owned())].into(),
         context: Some("Ordered 赤.".to_owned()),
+        agent_id: fixture::agent_id(77),
         user_id: Some("someone else".to_owned()),
         message_count: 77,
         created_at: fixture::at(-1),
@@ -31,6 +32,7 @@ pub async fn an_update_replaces_only_what_clients_can_change(storage: &Store) {
         title: next.title,
         metadata: next.metadata,
         context: next.context,
+        user_id: next.user_id,
         version: 2,
         updated_at: fixture::at(5_000),
         ..before

@@ -184,6 +184,7 @@ pub async fn changes_have_the_type_and_ids_of_events(storage: &Store) {
         conversation_id: None,
         user_id: None,
         turn_id: None,
+        is_move: false,
     };
     let of_talk = |seq, kind| LoggedChange {
         conversation_id: Some(conversation.id),

@@ -77,6 +77,7 @@ pub mod log_retention;
 pub mod maintenance;
 pub mod message_retries;
 pub mod messages;
+pub mod moved_conversations;
 pub mod newer_version;
 pub mod node_repository;
 pub mod open_turns;

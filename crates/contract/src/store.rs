@@ -204,6 +204,7 @@ impl Written<dyn ConversationRepository> {
             tenant: tenant.clone(),
             id,
             expected,
+            only_of: None,
             stamp: stamp.clone(),
         };
         self.writes.write(delete).await

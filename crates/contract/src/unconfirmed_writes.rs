@@ -288,6 +288,7 @@ pub async fn unconfirmed_changes_are_written_once(storage: &Store) {
         tenant: tenant.clone(),
         id: fixture::conversation_id(number),
         expected: Some(2),
+        only_of: None,
         stamp: stamp.clone(),
     });
     let deleted = deleted.await;

@@ -53,7 +53,7 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub waiting_since: Option<Timestamp>,
-    /// 1, 2, 3 …: increases by one with every change of title, metadata, context, `handledBy` or
+    /// 1, 2, 3 …: increases by one with every change of title, metadata, context, user, `handledBy` or
     /// `assignee`.
     pub version: i64,
     /// The number of messages that are not superseded.
@@ -113,6 +113,7 @@ impl Conversation {
             context: self.context.clone(),
             handled_by: self.handled_by,
             assignee: self.assignee.clone(),
+            user_id: self.user_id.clone(),
         }
     }
 
@@ -129,6 +130,7 @@ impl Conversation {
             waiting_since: self.waiting_since_after(draft.handled_by, now),
             handled_by: draft.handled_by,
             assignee: draft.assignee,
+            user_id: draft.user_id,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
             ..self.clone()
@@ -259,6 +261,19 @@ pub struct ConversationDraft {
         )
     )]
     pub assignee: Option<String>,
+    /// The user that the conversation belongs to. Users change it only with `conversations:all`.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 320,
+            pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
+            nullable = false
+        )
+    )]
+    pub user_id: Option<String>,
 }
 
 impl Default for ConversationDraft {
@@ -269,6 +284,7 @@ impl Default for ConversationDraft {
             context: None,
             handled_by: Handler::Agent,
             assignee: None,
+            user_id: None,
         }
     }
 }

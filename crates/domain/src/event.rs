@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     AgentId, ConversationId, EventData, EventType, PrincipalId, TenantId, Timestamp, TurnId,
+    event_data::{ConversationMove, Tombstone},
 };
 
 /// A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
@@ -82,6 +83,27 @@ impl Event {
             shown.data = data;
         }
         Some(shown)
+    }
+
+    /// Returns the event as the user sees it who has lost the conversation by it: as a deletion.
+    #[must_use]
+    pub fn lost(&self, moved: &ConversationMove) -> Self {
+        let tombstone = |id| EventData::ConversationDeleted {
+            conversation: Tombstone::new(id, moved.version),
+        };
+        Self {
+            seq: self.seq,
+            id: self.id,
+            kind: EventType::ConversationDeleted,
+            time: self.time,
+            tenant_id: self.tenant_id.clone(),
+            agent_id: self.agent_id,
+            conversation_id: self.conversation_id,
+            user_id: moved.from.clone(),
+            turn_id: None,
+            actor: self.actor.shown_to(moved.from.as_deref()),
+            data: self.conversation_id.map_or(EventData::DELETED, tombstone),
+        }
     }
 }
 

@@ -246,6 +246,25 @@ pub struct MessageReference {
     pub seq: i64,
 }
 
+/// What the log stores about an update of a conversation, unless it is nothing.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationUpdateData {
+    /// The move to another user, if the update is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<ConversationMove>,
+}
+
+/// The move of a conversation to another user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationMove {
+    /// The user that the conversation belonged to.
+    pub from: Option<String>,
+    /// The last version before the move.
+    pub version: i64,
+}
+
 /// The id and version of a deleted resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

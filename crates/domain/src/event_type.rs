@@ -13,7 +13,7 @@ open_enum! {
         AgentDeleted = "agent.deleted",
         /// A conversation was created.
         ConversationCreated = "conversation.created",
-        /// A conversation's title or metadata changed, or who answers in it.
+        /// A conversation's title, metadata, context or user changed, or who answers in it.
         ConversationUpdated = "conversation.updated",
         /// A conversation was deleted.
         ConversationDeleted = "conversation.deleted",

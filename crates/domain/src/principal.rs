@@ -182,8 +182,9 @@ impl Principal {
         has_scope && self.audience() == Audience::Staff
     }
 
-    /// Returns the scope that this principal lacks to change what models are told; `None` if it can. Users
-    /// can only with `conversations:all`, and whoever names a user for a request has no more rights.
+    /// Returns the scope that this principal lacks to act as staff, such as to change what models are told or
+    /// the user of a conversation; `None` if it can. Users can only with `conversations:all`, and whoever
+    /// names a user for a request has no more rights.
     pub fn lacks_to_act_as_staff(&self) -> Option<Scope> {
         if self.audience() == Audience::User {
             return Some(Scope::ConversationsAll);

@@ -64,6 +64,7 @@ problem_codes! {
     NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or `text/event-stream` where the operation can stream, or omit the header.";
     RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
+    ConversationKeyInUse = "conversation_key_in_use", 409, "The user has a conversation with this key.", false, "Continue in that conversation, or delete it first.";
     MessageSuperseded = "message_superseded", 409, "The message was replaced by a later turn.", false, "Read the messages again, and choose one that is not superseded.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
     ActionRequired = "action_required", 409, "A tool call of this conversation waits for an answer.", false, "Answer it, or send the message without `onBusy: \"reject\"`, which dismisses it.";

@@ -2,10 +2,12 @@
 
 mod page;
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use domain::{
     AgentId, AgentReach, Audience, ConversationId, Event, EventData, EventType, PrincipalId, Seq,
-    TenantId, TurnId,
+    TenantId, TurnId, event_data::ConversationMove,
 };
 
 pub use self::page::{
@@ -53,8 +55,45 @@ impl EventVisibility {
             let is_reached = self.reaches(event.agent_id);
             return self.agents && is_reached && (event.agent_id.is_some() || shows_all);
         }
+        if self.lost_by(logged).is_some() {
+            return self.conversations && self.reaches(event.agent_id);
+        }
         let user = event.user_id.as_deref();
         self.shows_within(event.agent_id, user, logged.started_by.as_ref())
+    }
+
+    /// Returns the move by which the reader has lost the conversation of an event, if it has: to the reader,
+    /// the conversation is deleted.
+    fn lost_by<'e>(&self, logged: &'e LoggedEvent) -> Option<&'e ConversationMove> {
+        let moved = logged.moved.as_ref()?;
+        let was_own = self.user_id.is_some() && self.user_id == moved.from;
+        (was_own && !self.is_own(logged.event.user_id.as_deref())).then_some(moved)
+    }
+
+    /// Returns an event that is visible as the reader sees it, apart from what [`Self::shows_whole`] hides.
+    pub fn seen<'e>(&self, logged: &'e LoggedEvent) -> Cow<'e, Event> {
+        match self.lost_by(logged) {
+            Some(moved) => Cow::Owned(logged.event.lost(moved)),
+            None => Cow::Borrowed(&logged.event),
+        }
+    }
+
+    /// Returns the type of an event as the reader sees it.
+    pub fn seen_type(&self, logged: &LoggedEvent) -> EventType {
+        match self.lost_by(logged) {
+            Some(_) => EventType::ConversationDeleted,
+            None => logged.event.kind,
+        }
+    }
+
+    /// Returns `true` if the event has moved a conversation to a user whose conversations the reader cannot
+    /// see.
+    pub fn is_moved_away(&self, logged: &LoggedEvent) -> bool {
+        logged.moved.is_some() && !self.is_own(logged.event.user_id.as_deref())
+    }
+
+    fn is_own(&self, user_id: Option<&str>) -> bool {
+        self.user_id.is_none() || self.user_id.as_deref() == user_id
     }
 
     /// Returns `true` if the reader sees all of an event that is visible.
@@ -78,19 +117,20 @@ impl EventVisibility {
         started_by: Option<&PrincipalId>,
     ) -> bool {
         let may_read = self.conversations || started_by == Some(&self.principal);
-        let is_own = self.user_id.is_none() || self.user_id.as_deref() == user_id;
-        may_read && is_own && self.reaches(agent)
+        may_read && self.is_own(user_id) && self.reaches(agent)
     }
 }
 
 /// An event, and the internal data that decides about its visibility.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {
-    /// The event.
+    /// The event. Its user is that of its conversation at the time of the read.
     pub event: Event,
     /// The principal that started the event's turn, until that turn is purged. Never sent to
     /// clients.
     pub started_by: Option<PrincipalId>,
+    /// The move to another user, if the event is one.
+    pub moved: Option<ConversationMove>,
 }
 
 /// A request for one page of the log.
@@ -175,17 +215,21 @@ pub struct LoggedChange {
     pub agent_id: Option<AgentId>,
     /// The conversation that the event concerns.
     pub conversation_id: Option<ConversationId>,
-    /// The user that an event of a user concerns.
+    /// The user that an event of a user concerns, or to whom a conversation moved.
     pub user_id: Option<String>,
     /// The turn that the event concerns.
     pub turn_id: Option<TurnId>,
+    /// True if the conversation moved to another user.
+    pub is_move: bool,
 }
 
 /// The event log of every tenant: without gaps, in the order of commits.
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Reads a page whose content `decision` decides. `first` and `head` MUST come from the same
-    /// statement as the events. Scans at most 10,000 events, so a page can be short although more
+    /// statement as the events. The user of an event MUST be the one to whom its
+    /// conversation belongs at the time of the read; to whom it belonged at the time of the event once it is
+    /// deleted. Scans at most 10,000 events, so a page can be short although more
     /// events follow after `next_since`. MUST read no content but the selected one, with one
     /// statement for each kind that is wanted.
     /// Returns no events if `since` is before the oldest event or after the head.

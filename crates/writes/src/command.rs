@@ -82,7 +82,7 @@ pub struct Scope {
 pub enum Part {
     /// A conversation that it creates, changes or copies.
     Conversation(ConversationId),
-    /// The name of a conversation that it creates.
+    /// The name of a conversation that it creates or changes.
     Name(ConversationName),
     /// An agent that it creates or changes.
     Agent(AgentId),

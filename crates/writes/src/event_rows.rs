@@ -2,7 +2,9 @@
 
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, Stamp, TenantId, TurnId,
-    event_data::{MessageReference, SupersededRange, Tombstone},
+    event_data::{
+        ConversationMove, ConversationUpdateData, MessageReference, SupersededRange, Tombstone,
+    },
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -68,12 +70,17 @@ pub(crate) fn conversation_created(
     conversation_event(position, EventType::ConversationCreated, conversation)
 }
 
-/// `conversation.updated`.
+/// `conversation.updated`, with the move if the conversation has another user now.
 pub(crate) fn conversation_updated(
     position: LogPosition<'_>,
     conversation: &Conversation,
+    moved: Option<ConversationMove>,
 ) -> EventRow {
-    conversation_event(position, EventType::ConversationUpdated, conversation)
+    let data = moved.map(|moved| json(&ConversationUpdateData { moved: Some(moved) }));
+    EventRow {
+        data,
+        ..conversation_event(position, EventType::ConversationUpdated, conversation)
+    }
 }
 
 /// `messages.superseded`, with the range of the messages.
@@ -172,6 +179,6 @@ fn base_row(position: LogPosition<'_>, kind: EventType) -> EventRow {
 }
 
 fn json(data: &impl Serialize) -> Value {
-    // Agents and tombstones consist of text, numbers and maps with text keys: this cannot fail.
+    // Agents, moves and tombstones consist of text, numbers and maps with text keys: this cannot fail.
     serde_json::to_value(data).unwrap_or_default()
 }

@@ -72,7 +72,9 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   let cursor: string | null | undefined;
   let isLoadingMore = false;
 
-  const isPresent = ({ id }: ConversationInfo) => !deleted.has(id);
+  /** One that has moved to another user is deleted for its user, but not for those who see all. */
+  const isPresent = (info: ConversationInfo) =>
+    !deleted.has(info.id) && (userId === undefined || info.userId === userId);
   const show = (conversations: readonly ConversationInfo[]) =>
     shown.update(() => ({ conversations: conversations.filter(isPresent), status: "ready", hasMore: cursor != null }));
   const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
@@ -108,9 +110,13 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
         shown.update((state) => ({ ...state, conversations: state.conversations.filter(isPresent) }));
       } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
         const { conversation } = data;
+        // It may have been lost to another user, and come back.
+        deleted.delete(conversationId);
         shown.update((state) => ({
           ...state,
-          conversations: state.conversations.map((known) => (known.id === conversationId ? conversation : known)),
+          conversations: state.conversations
+            .map((known) => (known.id === conversationId ? conversation : known))
+            .filter(isPresent),
         }));
       }
       void request("newest");

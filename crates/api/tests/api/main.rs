@@ -62,6 +62,7 @@ mod keys_changed_in_force;
 mod messages;
 mod metadata;
 mod misread_requests;
+mod moved_conversations;
 mod newer_version;
 mod nodes;
 mod oauth;

@@ -50,7 +50,7 @@ impl ConversationRepository for CachedConversations {
         self.inner.find(tenant, id).await
     }
 
-    /// A cached id is used only if the conversation still exists.
+    /// A cached id is used only if the conversation still exists, and still belongs to the user.
     async fn find_by_name(
         &self,
         tenant: &TenantId,
@@ -58,7 +58,8 @@ impl ConversationRepository for CachedConversations {
     ) -> Result<Option<ConversationId>, RepositoryError> {
         let key = (tenant.clone(), name.clone());
         if let Some(id) = self.caches.names.get(&key) {
-            if self.find_state(tenant, id).await?.value.is_some() {
+            let state = self.find_state(tenant, id).await?.value;
+            if state.is_some_and(|state| state.user_id == name.user_id) {
                 return Ok(Some(id));
             }
             self.caches.names.remove(&key);
@@ -220,17 +221,24 @@ impl CachedCommand for UpdateConversation {
         self.tenant.clone()
     }
 
-    /// Title, metadata and context are not part of a state.
+    /// Title, metadata and context are not part of a state; the user is.
     fn apply(
         tenant: Self::Before,
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     ) {
         if let Ok(Some((committed, stored))) = outcome {
-            caches.applied.record_write(&tenant, *committed);
             let context = Arc::new(stored.context.as_deref().map(Arc::from));
             let key = (tenant, stored.id);
-            caches.contexts.replace(key, context, committed.last);
+            caches
+                .contexts
+                .replace(key.clone(), context, committed.last);
+            let known = caches.states.get(&key);
+            if known.is_none_or(|(state, _)| state.user_id != stored.user_id) {
+                let user_id = stored.user_id.as_deref();
+                caches.move_conversation(&key, user_id, committed.last);
+            }
+            caches.applied.record_write(&key.0, *committed);
         }
     }
 }

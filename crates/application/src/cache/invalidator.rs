@@ -213,7 +213,11 @@ impl CacheInvalidator {
         if let Some(id) = change.conversation_id {
             let key = (tenant.clone(), id);
             let is_update = change.kind == Some(EventType::ConversationUpdated);
-            if !is_update {
+            if change.is_move {
+                // Also a newer entry, which may be computed from an older one.
+                let user_id = change.user_id.as_deref();
+                self.caches.move_conversation(&key, user_id, change.seq);
+            } else if !is_update {
                 self.caches.states.remove_older(&key, change.seq);
             }
             let is_deletion = change.kind.is_some_and(EventType::is_deletion);
@@ -221,7 +225,7 @@ impl CacheInvalidator {
                 self.caches.contexts.mark_changed(key, change.seq);
             }
         }
-        if let Some(id) = &change.user_id {
+        if let Some(id) = change.user_id.as_ref().filter(|_| !change.is_move) {
             let key = (tenant.clone(), id.clone());
             self.caches.users.mark_changed(key, change.seq);
         }

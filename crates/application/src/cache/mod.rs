@@ -20,7 +20,7 @@ mod writes;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Agent, AgentId, ConversationId, TenantId, User,
+    Agent, AgentId, ConversationId, Seq, TenantId, User,
     placeholder::{self, PlaceholderValues},
 };
 use ports::{
@@ -102,6 +102,17 @@ impl Caches {
             applied: Arc::new(LogProgress::new(bus)),
             live: Arc::default(),
         }
+    }
+
+    /// Records that a conversation belongs to this user since the change at `position`.
+    fn move_conversation(
+        &self,
+        key: &(TenantId, ConversationId),
+        user_id: Option<&str>,
+        position: Seq,
+    ) {
+        self.states.overwrite_changed(key.clone(), position);
+        self.live.move_conversation(key, user_id, position);
     }
 
     /// Updates the metrics of the weight of each cache.

@@ -21,6 +21,8 @@ pub struct NewTurn {
     agent: AgentId,
     /// The state before the turn, if it is cached.
     before: Option<ConversationState>,
+    /// True if the conversation is created with the turn.
+    is_new: bool,
     client_message_id: Option<String>,
     turn: TurnId,
     /// The name of a conversation that is created with the turn.
@@ -30,6 +32,11 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
+    /// Returns the cached state from which the one after the turn is computed.
+    fn base(&self) -> Option<&ConversationState> {
+        self.before.as_ref().filter(|_| !self.is_new)
+    }
+
     /// Returns the state before the turn, with the message of the turn.
     fn state_with(&self, message: MessageId) -> Option<ConversationState> {
         let state = self.before.clone()?;
@@ -64,6 +71,7 @@ impl Caches {
             conversation: begin.target.id(),
             agent: begin.agent_id,
             before,
+            is_new: matches!(begin.target, ConversationTarget::New(_)),
             client_message_id: begin.client_message_id.clone(),
             turn: begin.turn_id,
             name: match &begin.target {
@@ -106,20 +114,23 @@ impl Caches {
         }
     }
 
-    /// Caches the state after the turn, or drops it if it is unknown.
+    /// Caches the state after the turn, or drops it if it is unknown. One that is computed from a cached
+    /// `base` is not cached if the conversation has moved to another user meanwhile.
     fn apply_state(
         &self,
         tenant: &TenantId,
         id: ConversationId,
+        base: Option<&ConversationState>,
         state: Option<ConversationState>,
         committed: Committed,
     ) {
-        match state {
-            Some(state) => {
-                let key = (tenant.clone(), id);
-                self.states.replace(key, Arc::new(state), committed.last);
+        let key = || (tenant.clone(), id);
+        match (state.map(Arc::new), base, committed.last) {
+            (Some(state), Some(base), last) => {
+                self.states.replace_computed(key(), base, state, last);
             }
-            None => self.drop_state(tenant, id),
+            (Some(state), None, last) => self.states.replace(key(), state, last),
+            (None, ..) => self.drop_state(tenant, id),
         }
         self.applied.record_write(tenant, committed);
     }
@@ -149,7 +160,8 @@ impl CachedCommand for CompletedTurn {
                     ..state
                 });
                 caches.insert_name(&turn);
-                caches.apply_state(&turn.tenant, turn.conversation, state, *committed);
+                let (id, base) = (turn.conversation, turn.base());
+                caches.apply_state(&turn.tenant, id, base, state, *committed);
             }
             Ok(RecordTurnOutcome::Replayed(_)) => {}
             Ok(RecordTurnOutcome::Busy) => caches.drop_state(&turn.tenant, turn.conversation),
@@ -186,14 +198,15 @@ impl CachedCommand for BeginTurn {
                     ..state
                 });
                 caches.insert_name(&turn);
-                if let Some(context) = turn.new_context {
+                if let Some(context) = turn.new_context.clone() {
                     let key = (turn.tenant.clone(), turn.conversation);
                     caches.contexts.replace(key, context, committed.last);
                 }
-                caches.apply_state(&turn.tenant, turn.conversation, state, *committed);
+                let (id, base) = (turn.conversation, turn.base());
+                caches.apply_state(&turn.tenant, id, base, state, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {
-                caches.apply_state(&turn.tenant, turn.conversation, None, *committed);
+                caches.apply_state(&turn.tenant, turn.conversation, None, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::ActionRequired | BeginOutcome::NodeDead) => {
@@ -240,17 +253,17 @@ impl CachedCommand for FinishTurn {
                 committed,
                 promoted: None,
             }) => {
-                let state = turn.before.map(|state| ConversationState {
+                let state = turn.before.clone().map(|state| ConversationState {
                     last_message_seq: state.last_message_seq + turn.replies,
                     running_turn: None,
                     ..state
                 });
-                caches.apply_state(tenant, id, state, *committed);
+                caches.apply_state(tenant, id, turn.before.as_ref(), state, *committed);
             }
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: Some(_),
-            }) => caches.apply_state(tenant, id, None, *committed),
+            }) => caches.apply_state(tenant, id, None, None, *committed),
             Ok(FinishOutcome::NotOwned) | Err(_) => caches.drop_state(tenant, id),
         }
     }

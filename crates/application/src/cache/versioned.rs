@@ -134,6 +134,35 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
+    /// Drops the entry at any position, and records the change, so that nothing from before it is cached,
+    /// neither by a load nor as a value that is computed from the dropped one.
+    pub fn overwrite_changed(&self, key: K, position: Seq) {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        let known = self.entries.peek(&key).map(|entry| entry.position);
+        let position = known.map_or(position, |known| known.max(position));
+        self.insert(key, None, position);
+    }
+
+    /// Inserts a value like [`Self::replace`] that was computed from `base`. If the entry is another one by
+    /// now, of which the value knows nothing, both are dropped.
+    pub fn replace_computed(&self, key: K, base: &V, value: Arc<V>, position: Seq)
+    where
+        V: PartialEq,
+    {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        let current = self.entries.peek(&key);
+        if current
+            .as_ref()
+            .is_some_and(|entry| entry.position > position)
+        {
+            return;
+        }
+        let is_current = current.and_then(|entry| entry.value).as_deref() == Some(base);
+        self.insert(key, is_current.then_some(value), position);
+    }
+
     fn has_changed_after(&self, key: &K, position: Seq) -> bool {
         self.entries
             .peek(key)
@@ -214,6 +243,30 @@ mod tests {
         cache.replace("a", value(2), Seq(6));
         cache.replace("a", value(1), Seq(5));
         assert_eq!(cache.get(&"a"), Some((value(2), Seq(6))));
+    }
+
+    #[test]
+    fn a_value_that_was_computed_before_a_change_is_not_cached_after_it() {
+        let cache = cache();
+        cache.replace("a", value(1), Seq(5));
+        cache.replace_computed("a", &Sized(1), value(2), Seq(6));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(6))));
+        cache.overwrite_changed("a", Seq(7));
+        assert_eq!(cache.get(&"a"), None);
+        cache.replace_computed("a", &Sized(2), value(3), Seq(8));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", value(4), Seq(8));
+        cache.overwrite_changed("a", Seq(7));
+        assert_eq!(
+            cache.get(&"a"),
+            None,
+            "the change may have been applied late"
+        );
+        cache.fill(cache.begin_load(&"a"), "a", value(4), Seq(7));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", value(5), Seq(8));
+        cache.replace_computed("a", &Sized(5), value(6), Seq(7));
+        assert_eq!(cache.get(&"a"), Some((value(5), Seq(8))));
     }
 
     #[test]

@@ -111,6 +111,7 @@ impl ChatAttempt {
             client_message_id: self.client_message_id(target),
             supersession: target.superseded.as_ref().map(|it| it.supersession),
             target: target.conversation.clone(),
+            only_of: self.only_user(),
             agent_id: target.agent.id,
             agent_version: target.agent.version,
             input: self.input(target).to_owned(),
@@ -122,6 +123,12 @@ impl ChatAttempt {
             idempotency: self.idempotency.clone(),
             is_resumption: self.resumption != Resumption::None,
         }
+    }
+
+    /// Returns the only user in whose conversations the message may be stored, if there is one.
+    fn only_user(&self) -> Option<String> {
+        let own = self.caller.confined_to().map(ToOwned::to_owned);
+        own.or_else(|| self.command.user_id.clone())
     }
 
     /// Returns the request to an engine, without history and tools.
@@ -143,7 +150,7 @@ impl ChatAttempt {
             turn_id: self.turn_id,
             conversation_id: target.conversation.id(),
             agent_id: target.agent.id,
-            user_id: target.user_id.clone(),
+            user: target.user_id.clone().into(),
             started_by: self.caller.id.clone(),
             credential: Some(Arc::clone(&self.credential)),
             request_id: self.command.request_id.clone(),

@@ -227,7 +227,7 @@ impl EphemeralChat {
             turn_id,
             conversation_id: ConversationId::new(ids.next_id()),
             agent_id: self.agent_id,
-            user_id: self.user_id.clone(),
+            user: self.user_id.clone().into(),
             started_by: caller.principal.id.clone(),
             credential: Some(Arc::clone(caller.credential)),
             request_id: self.request_id.clone(),

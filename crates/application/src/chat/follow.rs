@@ -71,7 +71,7 @@ impl ChatContext {
             (live, Some(turn))
         };
         let subject = live.subject();
-        if !caller.may_reach(subject.user_id.as_deref(), subject.agent_id) {
+        if !caller.may_reach(subject.user.get().as_deref(), subject.agent_id) {
             return Ok(None);
         }
         let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));

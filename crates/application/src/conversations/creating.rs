@@ -30,7 +30,7 @@ pub struct NewConversation {
     /// The conversation whose messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<Fork>,
-    /// Title and metadata.
+    /// Title, metadata and context. It names no user: `user_id` does.
     #[serde(flatten)]
     pub draft: ConversationDraft,
 }

@@ -32,6 +32,9 @@ pub enum ConversationError {
          conversations of others"
     )]
     ForeignUser,
+    /// The user has another conversation with the key.
+    #[error("the user has another conversation with the key")]
+    KeyInUse,
     /// Concurrent changes of the conversation continued; nothing was written.
     #[error("other requests change the conversation at the same time")]
     Contended,

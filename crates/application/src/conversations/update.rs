@@ -54,6 +54,7 @@ impl ConversationService {
                     return Ok(shown(stored, caller));
                 }
                 Ok(None) => return Err(ConversationError::NotFound),
+                Err(RepositoryError::Conflict { .. }) => return Err(ConversationError::KeyInUse),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
                     permit = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
@@ -75,7 +76,7 @@ impl ConversationService {
         patch: &Value,
     ) -> Result<(), ConversationError> {
         let has = |member: &str| patch.get(member).is_some();
-        let is_of_staff = has("context") || has("assignee");
+        let is_of_staff = ["context", "assignee", "userId"].into_iter().any(has);
         let handler = patch.get("handledBy");
         let Some(scope) = caller.lacks_to_act_as_staff() else {
             return Ok(());

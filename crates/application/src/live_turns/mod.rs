@@ -13,6 +13,7 @@ mod registry;
 mod reply_cursor;
 mod reply_readers;
 mod turn_events;
+mod turn_user;
 mod turn_waiter;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use reply_cursor::{ReplyCursor, ReplyPiece};
 pub(crate) use reply_readers::RequestedConversations;
 pub use reply_readers::{ReaderGuard, RemoteTurnInbox, ReplyReaders};
 pub use turn_events::TurnEventStream;
+pub use turn_user::TurnUser;
 
 pub(crate) use ownership::TurnOwnership;
 pub(crate) use turn_waiter::{MAX_OUTAGE, POLL_INTERVAL, TurnWaiter};

@@ -6,22 +6,27 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, CredentialSource, NodeId, PrincipalId, Problem, ProblemCode, TenantId,
-    TurnId,
+    AgentId, ConversationId, CredentialSource, NodeId, PrincipalId, Problem, ProblemCode, Seq,
+    TenantId, TurnId,
 };
 use parking_lot::Mutex;
 use ports::FoundTurn;
 use writes::PromotedTurn;
 
 use super::{
-    live_turn::LiveTurn, local_turn_starts::LocalTurnStarts, progress::TurnOutcome,
+    live_turn::LiveTurn,
+    local_turn_starts::LocalTurnStarts,
+    progress::TurnOutcome,
     reply_readers::ReplyReaders,
+    turn_user::{RecentMoves, TurnUser},
 };
 
 /// The turns that this process runs or waits for. A turn is registered for as long as it is held.
 #[derive(Default)]
 pub struct LiveTurns {
     pub(crate) turns: Mutex<HashMap<TurnId, RegisteredTurn>>,
+    /// Locked after `turns`.
+    moves: Mutex<RecentMoves>,
     /// The readers of replies of all nodes.
     pub readers: Arc<ReplyReaders>,
     /// The starts of turns, for other nodes.
@@ -51,6 +56,7 @@ impl LiveTurns {
         if let Some(known) = known.filter(|known| !known.has_waited()) {
             return known;
         }
+        self.moves.lock().correct(&subject);
         let id = subject.turn_id;
         let turn = Arc::new(LiveTurn::new(subject, Arc::downgrade(self)));
         let entered = RegisteredTurn {
@@ -83,6 +89,34 @@ impl LiveTurns {
             .values()
             .filter(|known| !known.subject.is_ephemeral && is_wanted(&known.subject));
         wanted.filter_map(|known| known.turn.upgrade()).collect()
+    }
+
+    /// Records that a conversation belongs to this user since the change at `position`. Its turns go along,
+    /// also those that are registered with the user from before.
+    pub(crate) fn move_conversation(
+        &self,
+        key: &(TenantId, ConversationId),
+        user_id: Option<&str>,
+        position: Seq,
+    ) {
+        let turns = self.turns.lock();
+        if self.moves.lock().record(key, user_id, position) {
+            set_user(&turns, key, user_id);
+        }
+    }
+
+    /// Applies a move that a reader of the log has seen, perhaps before the rest of this process, to the
+    /// turns that are registered.
+    pub fn apply_move(
+        &self,
+        key: &(TenantId, ConversationId),
+        user_id: Option<&str>,
+        position: Seq,
+    ) {
+        let turns = self.turns.lock();
+        if !self.moves.lock().contain(key, position) {
+            set_user(&turns, key, user_id);
+        }
     }
 
     /// Makes the waiters of a turn read it again, because another process has changed it. If it has
@@ -192,6 +226,18 @@ impl LiveTurns {
     }
 }
 
+/// Sets the user of the turns of a conversation.
+fn set_user(
+    turns: &HashMap<TurnId, RegisteredTurn>,
+    (tenant, id): &(TenantId, ConversationId),
+    user_id: Option<&str>,
+) {
+    let subjects = turns.values().map(|known| &known.subject);
+    for subject in subjects.filter(|it| it.conversation_id == *id && it.tenant == *tenant) {
+        subject.user.set(user_id);
+    }
+}
+
 /// The ids of a turn and of everything that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSubject {
@@ -204,7 +250,7 @@ pub struct TurnSubject {
     /// The agent that replies.
     pub agent_id: AgentId,
     /// The user that the conversation belongs to.
-    pub user_id: Option<String>,
+    pub user: TurnUser,
     /// The principal that sent the message.
     pub started_by: PrincipalId,
     /// The credential of this principal, if this process received the message.
@@ -228,7 +274,7 @@ impl TurnSubject {
             turn_id: found.turn.id,
             conversation_id: found.turn.conversation_id,
             agent_id: found.turn.agent_id,
-            user_id: found.user_id.clone(),
+            user: found.user_id.clone().into(),
             started_by: found.principal.clone(),
             credential: None,
             request_id: None,
@@ -244,7 +290,7 @@ impl TurnSubject {
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
             agent_id: turn.agent_id,
-            user_id: promoted.user_id.clone(),
+            user: promoted.user_id.clone().into(),
             started_by: promoted.principal.clone(),
             credential: None,
             request_id: None,

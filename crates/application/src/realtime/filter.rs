@@ -33,7 +33,8 @@ impl EventFilter {
     /// [`Self::query`].
     pub fn matches(&self, logged: &LoggedEvent) -> bool {
         let event = &logged.event;
-        (self.types.is_empty() || self.types.contains(&event.kind))
+        let seen_type = || self.visibility.seen_type(logged);
+        (self.types.is_empty() || self.types.contains(&seen_type()))
             && (self.agent_id.is_none() || self.agent_id == event.agent_id)
             && (self.conversation_id.is_none() || self.conversation_id == event.conversation_id)
             && self.visibility.shows(logged)

@@ -1,6 +1,6 @@
 //! Reading a log from any position.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use domain::{Seq, TenantId};
 use ports::{EventLog, EventPage, EventQuery, LogBounds, RepositoryError};
@@ -107,7 +107,9 @@ impl LogReader {
         let query = filter.query(since, size);
         let mut page: EventPage = self.pages.read(tenant, query).await?;
         for logged in &mut page.events {
-            if !filter.visibility.shows_whole(&logged.event)
+            if let Cow::Owned(seen) = filter.visibility.seen(logged) {
+                logged.event = seen;
+            } else if !filter.visibility.shows_whole(&logged.event)
                 && let Some(reduced) = logged.event.reduced()
             {
                 logged.event = reduced;

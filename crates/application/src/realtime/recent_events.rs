@@ -42,10 +42,12 @@ impl RecentEvents {
     }
 
     /// Appends the events after the current end, and sets the new end. The oldest events are
-    /// dropped to keep the limits. An event whose subject a later one deletes loses its data.
+    /// dropped to keep the limits. An event whose subject a later one deletes loses its data, and one whose
+    /// conversation a later one moves to another user belongs to that user.
     pub(super) fn extend(&mut self, events: Vec<SerializedEvent>, end: Seq) {
         for event in events {
             self.remove_data_deleted_by(&event);
+            self.move_with(&event);
             self.bytes += event.weight();
             self.events.push_back(Arc::new(event));
         }
@@ -70,6 +72,18 @@ impl RecentEvents {
                 let without_data = event.without_data();
                 self.bytes = self.bytes + without_data.weight() - event.weight();
                 *event = Arc::new(without_data);
+            }
+        }
+    }
+
+    fn move_with(&mut self, later: &SerializedEvent) {
+        if later.logged.moved.is_none() {
+            return;
+        }
+        for event in &mut self.events {
+            if let Some(moved) = event.moved_by(&later.logged) {
+                self.bytes = self.bytes + moved.weight() - event.weight();
+                *event = Arc::new(moved);
             }
         }
     }

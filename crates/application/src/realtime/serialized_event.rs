@@ -1,6 +1,9 @@
 //! An event that is serialized once for all its readers.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use domain::{Event, EventData, EventType, Seq};
 use ports::{EventVisibility, LoggedEvent};
@@ -14,6 +17,8 @@ pub struct SerializedEvent {
     json: Arc<str>,
     /// The same for readers who do not see all of it, once one of them has read it.
     reduced_json: OnceLock<Option<Arc<str>>>,
+    /// The same for the user who has lost the conversation by it, once that user has read it.
+    lost_json: OnceLock<Arc<str>>,
 }
 
 impl From<LoggedEvent> for SerializedEvent {
@@ -21,6 +26,7 @@ impl From<LoggedEvent> for SerializedEvent {
         Self {
             json: json(&logged.event),
             reduced_json: OnceLock::new(),
+            lost_json: OnceLock::new(),
             logged,
         }
     }
@@ -40,6 +46,9 @@ impl SerializedEvent {
     /// Returns the envelope for a reader that may see the event.
     pub fn json(&self, visibility: &EventVisibility) -> &Arc<str> {
         let event = &self.logged.event;
+        if let Cow::Owned(lost) = visibility.seen(&self.logged) {
+            return self.lost_json.get_or_init(|| json(&lost));
+        }
         if visibility.shows_whole(event) {
             return &self.json;
         }
@@ -84,6 +93,24 @@ impl SerializedEvent {
             }
             _ => false,
         }
+    }
+
+    /// Returns the event after the move of its conversation by a later one; `None` if it concerns another
+    /// conversation.
+    pub(super) fn moved_by(&self, later: &LoggedEvent) -> Option<Self> {
+        let event = &self.logged.event;
+        let is_of_moved = later.moved.is_some()
+            && event.conversation_id.is_some()
+            && event.conversation_id == later.event.conversation_id;
+        if !is_of_moved {
+            return None;
+        }
+        let mut logged = self.logged.clone();
+        logged.event.user_id.clone_from(&later.event.user_id);
+        if let EventData::Conversation { conversation, .. } = &mut logged.event.data {
+            conversation.user_id.clone_from(&later.event.user_id);
+        }
+        Some(logged.into())
     }
 
     /// Returns the event without its data.

@@ -55,6 +55,7 @@ fn spec() -> impl Strategy<Value = EventSpec> {
             conversation,
             user,
             started_by,
+            moved_from: None,
             bytes: 0,
         },
     )

@@ -6,13 +6,14 @@ use application::{
     cache::{CacheInvalidator, Caches},
     realtime::Tail,
 };
-use domain::{Seq, Timestamp};
+use domain::{AgentId, ConversationState, EventType, Seq, Timestamp};
 use ports::{Clock, EventBus, Signal};
 use single_node::LocalBus;
 use tokio::time::{Duration, Instant};
+use uuid::Uuid;
 use writes::Committed;
 
-use crate::fixture::{Fixture, tenant};
+use crate::fixture::{EventSpec, Fixture, conversation, tenant, user};
 
 struct FixedClock;
 
@@ -70,6 +71,26 @@ impl Process {
         began.elapsed()
     }
 
+    /// Caches the state of the conversation, which belongs to this user, as at `position`.
+    fn cache_state(&self, user_id: &str, position: i64) {
+        let state = ConversationState {
+            id: conversation(0),
+            agent_id: AgentId::new(Uuid::nil()),
+            user_id: Some(user_id.to_owned()),
+            last_message_seq: 0,
+            turn_count: 0,
+            running_turn: None,
+            newest_message: None,
+        };
+        let (key, position) = ((tenant(), state.id), Seq(position));
+        self.caches.states.replace(key, Arc::new(state), position);
+    }
+
+    fn is_state_cached(&self) -> bool {
+        let state = self.caches.states.get(&(tenant(), conversation(0)));
+        state.is_some()
+    }
+
     /// Appends events as another process, without a signal.
     fn others_write(&self, count: usize) {
         self.fixture.log.grow(count);
@@ -81,6 +102,31 @@ impl Process {
             head: self.fixture.log.head(),
         });
     }
+}
+
+/// A state that this process has written after a move by another one is computed from an older state, and
+/// belongs to the user before.
+#[tokio::test(start_paused = true)]
+async fn a_move_drops_also_a_newer_state_and_other_updates_drop_none() {
+    let process = Process::started().await;
+    let update = EventSpec {
+        user: Some(2),
+        ..EventSpec::of_type(EventType::ConversationUpdated)
+    };
+    process.cache_state(&user(1), 9);
+    process.fixture.log.append([update.clone()]);
+    process.signal();
+    let is_applied = |process: &Process| process.applied() == Some(Seq(1));
+    process.until("applied", is_applied).await;
+    assert!(process.is_state_cached());
+    process.fixture.log.append([EventSpec {
+        moved_from: Some(1),
+        ..update
+    }]);
+    process.signal();
+    let is_applied = |process: &Process| process.applied() == Some(Seq(2));
+    process.until("applied", is_applied).await;
+    assert!(!process.is_state_cached());
 }
 
 fn at(tail: &Tail, position: i64) -> impl Fn(&Process) -> bool {

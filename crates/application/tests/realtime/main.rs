@@ -6,6 +6,7 @@ mod exactly_once;
 mod fixture;
 mod invalidator;
 mod memory_and_store;
+mod moved_conversations;
 mod store_pages;
 mod tail_lifetime;
 mod tails;

@@ -93,6 +93,21 @@ impl FollowedStore {
         followed
     }
 
+    async fn move_conversation(&self, number: u32, user: Option<&str>) {
+        let (tenant, id) = (fixture::tenant(), fixture::conversation_id(number));
+        let conversations = &self.storage.conversations;
+        let found = conversations.find(&tenant, id).await.expect("it is found");
+        let conversation = found.value.expect("it exists").item;
+        let next = Conversation {
+            user_id: user.map(ToOwned::to_owned),
+            ..fixture::retitled(&conversation, "Moved")
+        };
+        let stamp = fixture::stamp(50);
+        let moved = conversations.update(&tenant, &next, &stamp).await;
+        moved.expect("the store answers").expect("it exists");
+        self.read().await;
+    }
+
     async fn delete_conversation(&self, number: u32) {
         let (tenant, id) = (fixture::tenant(), fixture::conversation_id(number));
         let stamp = fixture::stamp(100);
@@ -149,7 +164,7 @@ fn types() -> [Vec<EventType>; 3] {
     [
         vec![],
         vec![EventType::AgentCreated, EventType::TurnCompleted],
-        vec![EventType::TurnQueued],
+        vec![EventType::ConversationDeleted],
     ]
 }
 
@@ -175,10 +190,19 @@ fn views() -> Vec<EventVisibility> {
     views
 }
 
-#[tokio::test]
-async fn memory_and_store_return_the_same_events() {
-    let followed = FollowedStore::with_conversations().await;
-    followed.delete_conversation(1).await;
+/// The parts of an event that decide who sees it, and as what.
+fn decisive(logged: &LoggedEvent) -> impl PartialEq + std::fmt::Debug {
+    let user = match &logged.event.data {
+        EventData::Conversation { conversation, .. } => conversation.user_id.clone(),
+        _ => logged.event.user_id.clone(),
+    };
+    let event = &logged.event;
+    let (started_by, moved) = (logged.started_by.clone(), logged.moved.clone());
+    (event.seq, event.user_id.clone(), user, started_by, moved)
+}
+
+/// Compares the events of memory and store through every filter, and returns how many there were.
+async fn compared(followed: &FollowedStore) -> usize {
     let mut shown = 0;
     for types in types() {
         for visibility in views() {
@@ -195,15 +219,37 @@ async fn memory_and_store_return_the_same_events() {
                     visibility: visibility.clone(),
                 };
                 let (held, stored) = followed.both(&filter).await;
-                let messages = |logged: &LoggedEvent| (logged.event.seq, logged.started_by.clone());
-                let held: Vec<_> = held.iter().map(messages).collect();
-                let stored: Vec<_> = stored.iter().map(messages).collect();
+                let held: Vec<_> = held.iter().map(decisive).collect();
+                let stored: Vec<_> = stored.iter().map(decisive).collect();
                 assert_eq!(held, stored, "{filter:?}");
                 shown += held.len();
             }
         }
     }
+    shown
+}
+
+#[tokio::test]
+async fn memory_and_store_return_the_same_events() {
+    let followed = FollowedStore::with_conversations().await;
+    followed.delete_conversation(1).await;
+    let shown = compared(&followed).await;
     assert!(shown > 500, "most filters show something: {shown}");
+}
+
+#[tokio::test]
+async fn memory_and_store_return_the_same_events_after_moves() {
+    let followed = FollowedStore::with_conversations().await;
+    for (number, user) in [
+        (1, None),
+        (2, Some("ada")),
+        (3, Some("bob")),
+        (2, Some("bob")),
+    ] {
+        followed.move_conversation(number, user).await;
+        let shown = compared(&followed).await;
+        assert!(shown > 400, "most filters show something: {shown}");
+    }
 }
 
 #[tokio::test]

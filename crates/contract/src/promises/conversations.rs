@@ -23,6 +23,8 @@ macro_rules! conversation_promises {
                 names_differ_by_agent_user_and_key,
                 a_used_name_creates_no_second_conversation,
                 a_deletion_frees_the_name,
+                a_move_takes_the_name_along,
+                a_used_name_prevents_a_move,
                 one_of_many_first_uses_of_a_name_creates_the_conversation,
                 completed_turns_that_use_a_name_first_share_the_conversation,
             }
@@ -32,6 +34,15 @@ macro_rules! conversation_promises {
                 an_update_writes_conversation_updated,
                 an_update_of_another_conversation_version_is_stale,
                 a_deleted_conversation_cannot_be_updated,
+            }
+            moved_conversations {
+                events_follow_the_user_of_their_conversation,
+                a_move_is_a_deletion_to_the_user_before,
+                events_of_moved_conversations_pass_the_same_filters,
+                a_conversation_that_comes_back_is_no_deletion,
+                turns_go_along_with_their_conversation,
+                moves_are_among_the_changes_for_caches,
+                events_of_a_deleted_conversation_belong_to_the_user_of_their_time,
             }
             conversation_listing {
                 conversations_are_listed_by_latest_activity,

@@ -1,6 +1,6 @@
 //! Sends the notices of subscriptions as frames.
 
-use application::realtime::SerializedEvent;
+use application::{live_turns::TurnSubject, realtime::SerializedEvent};
 use domain::EventType;
 use kit::auth::{Authorized, EventsRead};
 use ports::EventVisibility;
@@ -19,8 +19,9 @@ pub(super) struct NoticeSender<'a> {
     live_replies: &'a mut LiveReplies,
     /// What the caller sees of events.
     visibility: &'a EventVisibility,
-    /// The channels whose replay has ended.
-    pub(super) caught_up: Vec<Channel>,
+    /// The channels whose running replies are to be followed: their replay has ended, or they are
+    /// conversations that have moved to the caller.
+    pub(super) to_join: Vec<Channel>,
 }
 
 impl<'a> NoticeSender<'a> {
@@ -35,7 +36,7 @@ impl<'a> NoticeSender<'a> {
             services,
             live_replies,
             visibility,
-            caught_up: Vec::new(),
+            to_join: Vec::new(),
         }
     }
 
@@ -47,8 +48,12 @@ impl<'a> NoticeSender<'a> {
                 self.track_turn(event);
                 return Ok(());
             }
+            Notice::Moved(event) => {
+                self.move_replies(event);
+                return Ok(());
+            }
             Notice::CaughtUp(channel, seq) => {
-                self.caught_up.push(channel);
+                self.to_join.push(channel);
                 ServerFrame::CaughtUp { channel, seq }
             }
             Notice::Resync {
@@ -57,7 +62,7 @@ impl<'a> NoticeSender<'a> {
                 head,
                 reason,
             } => {
-                self.caught_up.push(channel);
+                self.to_join.push(channel);
                 ServerFrame::Resync {
                     channel,
                     first_seq: first,
@@ -71,6 +76,26 @@ impl<'a> NoticeSender<'a> {
             },
         };
         self.send_queue.push(encode(&frame))
+    }
+
+    /// Stops following the replies of a conversation that belongs to another user now, or joins those of one
+    /// that belongs to the caller now.
+    fn move_replies(&mut self, event: &SerializedEvent) {
+        let (event, is_moved_away) = (
+            &event.logged.event,
+            self.visibility.is_moved_away(&event.logged),
+        );
+        let Some(id) = event.conversation_id else {
+            return;
+        };
+        let (key, user_id) = ((event.tenant_id.clone(), id), event.user_id.as_deref());
+        self.services.live.apply_move(&key, user_id, event.seq);
+        if is_moved_away {
+            let is_other = |subject: &TurnSubject| subject.conversation_id != id;
+            self.live_replies.retain(is_other);
+        } else if self.visibility.user_id.is_some() {
+            self.to_join.push(Channel::Conversation(id));
+        }
     }
 
     /// Follows a reply from the start of its turn to the end.

@@ -179,8 +179,8 @@ impl Subscriber {
         let mut sender = NoticeSender::new(send_queue, services, replies, &self.visibility);
         self.subscriptions
             .accept_page(request, page, &mut |notice| sender.send(&notice))?;
-        let caught_up = sender.caught_up;
-        self.join(&caught_up, false, send_queue)
+        let to_join = sender.to_join;
+        self.join(&to_join, false, send_queue)
     }
 
     /// Sends a typing update.
@@ -213,11 +213,12 @@ impl Subscriber {
         let mut sender = NoticeSender::new(send_queue, services, replies, &self.visibility);
         let mut send = |notice: Notice<'_>| sender.send(&notice);
         let has_room = || send_queue.request_room();
-        self.subscriptions.send_replayed(has_room, &mut send)?;
+        self.subscriptions
+            .send_replayed(&self.visibility, has_room, &mut send)?;
         self.subscriptions
             .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
-        let caught_up = sender.caught_up;
-        self.join(&caught_up, false, send_queue)?;
+        let to_join = sender.to_join;
+        self.join(&to_join, false, send_queue)?;
         if self.join_remote() {
             self.live_replies
                 .send(send_queue, self.visibility.audience)?;
@@ -251,6 +252,6 @@ async fn page_result(
 
 /// Returns whether the caller may see the live data of a turn.
 fn is_turn_visible(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
-    let (agent, user) = (Some(subject.agent_id), subject.user_id.as_deref());
-    visibility.shows_within(agent, user, Some(&subject.started_by))
+    let (agent, user) = (Some(subject.agent_id), subject.user.get());
+    visibility.shows_within(agent, user.as_deref(), Some(&subject.started_by))
 }

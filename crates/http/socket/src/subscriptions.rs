@@ -11,6 +11,7 @@ mod tests;
 
 use application::{live_turns::ReaderGuard, realtime::SerializedEvent};
 use domain::{AgentId, AgentReach, EventType, Seq, TurnId};
+use ports::EventVisibility;
 
 pub(super) use self::{
     notice::{Notice, NoticeSink},
@@ -70,8 +71,12 @@ impl Subscription {
         self.replay.is_none()
     }
 
-    fn ends_with(&self, event: &SerializedEvent) -> bool {
+    fn ends_with(&self, event: &SerializedEvent, visibility: &EventVisibility) -> bool {
+        let is_moved_away = visibility.is_moved_away(&event.logged);
         let event = &event.logged.event;
+        if is_moved_away && matches!(self.channel, Channel::Conversation(_)) {
+            return self.channel.matches(event);
+        }
         let agent_is_deleted = event.kind == EventType::AgentDeleted
             && self.agent.is_some()
             && self.agent == event.agent_id;
@@ -242,22 +247,22 @@ impl Subscriptions {
         named.map(|it| it.channel).collect()
     }
 
-    /// Ends the subscriptions for which `event` is the last. `is_shown` is whether the client may
-    /// see it.
+    /// Ends the subscriptions for which `event` is the last.
     fn end_with(
         &mut self,
         event: &SerializedEvent,
-        is_shown: bool,
+        visibility: &EventVisibility,
         is_due: impl Fn(&Subscription) -> bool,
         send: NoticeSink<'_>,
     ) -> Result<(), SendQueueFull> {
+        let is_shown = visibility.shows(&event.logged);
         let mut index = 0;
         while let Some(it) = self.all.get_mut(index) {
             if !is_due(it) {
                 index += 1;
                 continue;
             }
-            let is_deleted = it.ends_with(event);
+            let is_deleted = it.ends_with(event, visibility);
             if is_deleted && it.is_named && (is_shown || !it.is_unchecked()) {
                 send(Notice::Deleted(it.channel))?;
             }

@@ -61,7 +61,7 @@ pub struct Facts {
     pub existing_agents: HashSet<InTenant<AgentId>>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
-    /// The conversations with the names of new ones.
+    /// The conversations with the names that others are to get.
     pub named: HashMap<InTenant<ConversationName>, ConversationId>,
     /// Open turns, in the order of their ids.
     pub open_turns: HashMap<InTenant<OpenTurnsOf>, Vec<OpenTurn>>,
@@ -97,7 +97,7 @@ impl Facts {
         self.conversations.get(&(tenant.clone(), id))
     }
 
-    /// Returns whether another conversation has the name of the new `conversation`.
+    /// Returns whether another conversation has the name that `conversation` is to get.
     pub fn is_name_used(&self, tenant: &TenantId, conversation: &Conversation) -> bool {
         ConversationName::of(conversation)
             .is_some_and(|name| self.named.contains_key(&(tenant.clone(), name)))

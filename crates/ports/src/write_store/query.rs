@@ -25,7 +25,7 @@ pub struct FactsQuery {
     pub conversations: HashSet<InTenant<ConversationId>>,
     /// The ids of conversations to create.
     pub new_conversations: Vec<InTenant<ConversationId>>,
-    /// The names of conversations to create.
+    /// The names that conversations are to get.
     pub new_names: Vec<InTenant<ConversationName>>,
     /// Turns, with their replies.
     pub turns: HashSet<InTenant<TurnId>>,

@@ -56,6 +56,7 @@ impl Command for BeginTurn {
             Ok(state) => state,
             Err(rejection) => return Ok(Planned::Rejected(rejection.into())),
         };
+        state.check_user(self)?;
         if !facts.live_nodes.contains(&self.node) {
             return Ok(Planned::Rejected(BeginOutcome::NodeDead));
         }

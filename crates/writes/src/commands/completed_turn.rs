@@ -49,6 +49,7 @@ impl Command for CompletedTurn {
             Ok(state) => state,
             Err(rejection) => return Ok(Planned::Rejected(rejection.into())),
         };
+        state.check_user(&self.begin)?;
         if state.has_open_turns() || state.is_for_staff() {
             return Ok(Planned::Rejected(RecordTurnOutcome::Busy));
         }

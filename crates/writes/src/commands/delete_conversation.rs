@@ -20,6 +20,9 @@ pub struct DeleteConversation {
     pub id: ConversationId,
     /// The version that the caller expects.
     pub expected: Option<i64>,
+    /// If set, the only user whose conversation is deleted: it may have moved to another one since it was
+    /// found.
+    pub only_of: Option<String>,
     /// The time and the actor.
     pub stamp: Stamp,
 }
@@ -82,10 +85,13 @@ impl Command for DeleteConversation {
             tenant,
             id,
             expected,
+            only_of,
             stamp,
         } = self;
         let facts = planner.facts;
-        let Some(stored) = facts.conversation(tenant, *id) else {
+        let is_right = |user: &Option<String>| only_of.is_none() || only_of == user;
+        let stored = facts.conversation(tenant, *id);
+        let Some(stored) = stored.filter(|stored| is_right(&stored.user_id)) else {
             return Ok(Planned::Rejected(DeleteOutcome::NotFound));
         };
         check_version("conversation", stored.version, *expected)?;

@@ -93,6 +93,16 @@ impl<'a> ConversationState<'a> {
         }
     }
 
+    /// Checks that the conversation belongs to the only user to whom it may.
+    pub(super) fn check_user(&self, begin: &BeginTurn) -> Result<(), RepositoryError> {
+        if begin.only_of.is_some() && begin.only_of.as_deref() != self.user_id() {
+            return Err(RepositoryError::Stale {
+                what: "conversation",
+            });
+        }
+        Ok(())
+    }
+
     /// Checks the agent version, the turn count and the unused name that the caller assumed.
     pub(super) fn check(&self, facts: &Facts, begin: &BeginTurn) -> Result<(), RepositoryError> {
         if begin.stored_agent_version(facts) != Some(begin.agent_version) {

@@ -1,8 +1,10 @@
 //! The next version of a conversation.
 
-use domain::{Conversation, EventType, Handler, Stamp, TenantId};
+use domain::{
+    Conversation, EventType, Handler, Stamp, TenantId, event_data::ConversationMove,
+};
 use ports::{
-    Facts, FactsQuery, RepositoryError,
+    ConversationName, Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, ConversationUpdate},
 };
 
@@ -10,8 +12,9 @@ use super::{check_version, dismissal, in_doubt};
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces the columns of a conversation that clients can change, and returns it as stored. Writes
-/// `conversation.updated`. A turn that waits for the user is dismissed if staff takes over. `Stale` unless
-/// the stored version is `conversation.version - 1`; `None` if the conversation does not exist.
+/// `conversation.updated`, which records the move if the user is another one. A turn that waits for the
+/// user is dismissed if staff takes over. `Stale` unless the stored version is `conversation.version - 1`;
+/// `Conflict` if the new user has a conversation with its name; `None` if the conversation does not exist.
 #[derive(Debug, Clone)]
 pub struct UpdateConversation {
     /// The tenant that owns the data.
@@ -26,7 +29,9 @@ impl Command for UpdateConversation {
     type Outcome = Option<(Committed, Conversation)>;
 
     fn scope(&self) -> Scope {
-        Scope::new(&self.tenant, [Part::Conversation(self.conversation.id)])
+        let conversation = Part::Conversation(self.conversation.id);
+        let name = ConversationName::of(&self.conversation).map(Part::Name);
+        Scope::new(&self.tenant, [conversation].into_iter().chain(name))
     }
 
     fn needs(&self, query: &mut FactsQuery) {
@@ -34,11 +39,17 @@ impl Command for UpdateConversation {
         query.conversations.insert(conversation);
     }
 
-    /// Adds the turn that waits for the user, if staff takes over.
+    /// Adds the turn that waits for the user, if staff takes over, and the name of a conversation that moves.
     fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
         if self.conversation.handled_by == Handler::Staff {
             let conversation = (self.tenant.clone(), self.conversation.id);
             dismissal::needs_more(&conversation, facts, query);
+        }
+        let stored = facts.conversation(&self.tenant, self.conversation.id);
+        if stored.is_some_and(|stored| stored.user_id != self.conversation.user_id) {
+            let name = ConversationName::of(&self.conversation);
+            let name = name.map(|name| (self.tenant.clone(), name));
+            query.new_names.extend(name);
         }
     }
 
@@ -68,6 +79,15 @@ impl Command for UpdateConversation {
         let before = conversation.version - 1;
         check_version("conversation", stored.version, Some(before))?;
         let conversation = updated_conversation(stored, conversation);
+        let moved = (stored.user_id != conversation.user_id).then(|| ConversationMove {
+            from: stored.user_id.clone(),
+            version: stored.version,
+        });
+        if moved.is_some() && planner.facts.is_name_used(tenant, &conversation) {
+            return Err(RepositoryError::Conflict {
+                what: "conversation",
+            });
+        }
         let first = planner.head(tenant).plus(1);
         if conversation.handled_by == Handler::Staff
             && planner.dismiss_waiting(tenant, stored, stamp)
@@ -76,7 +96,7 @@ impl Command for UpdateConversation {
             planner.rows.advances.pop();
         }
         let sort_seq = planner.log(tenant, stamp, |position| {
-            event_rows::conversation_updated(position, &conversation)
+            event_rows::conversation_updated(position, &conversation, moved)
         });
         planner.rows.conversation_updates.push(ConversationUpdate {
             tenant: tenant.clone(),
@@ -96,7 +116,6 @@ impl Command for UpdateConversation {
 fn updated_conversation(stored: &ConversationFacts, changed: &Conversation) -> Conversation {
     Conversation {
         agent_id: stored.agent_id,
-        user_id: stored.user_id.clone(),
         message_count: stored.message_count(),
         created_at: stored.created_at,
         updated_at: changed.updated_at.max(stored.updated_at),

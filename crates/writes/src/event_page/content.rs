@@ -3,7 +3,10 @@
 use domain::{
     Event, EventData, EventType, Message, Turn, TurnStatus,
     event::event_id,
-    event_data::{EventMessage, MessageReference, SupersededRange, Tombstone},
+    event_data::{
+        ConversationMove, ConversationUpdateData, EventMessage, MessageReference, SupersededRange,
+        Tombstone,
+    },
 };
 use ports::{
     EventContent, EventRecord, EventTurn, LoggedEvent, RepositoryError, write_store::EventRow,
@@ -19,6 +22,7 @@ pub(super) fn logged_event(
     content: &mut EventContent,
 ) -> Result<LoggedEvent, RepositoryError> {
     let data = data(&record, content)?;
+    let moved = moved(&record.row)?;
     let EventRow {
         tenant,
         seq,
@@ -46,6 +50,7 @@ pub(super) fn logged_event(
             data,
         },
         started_by: record.started_by,
+        moved,
     })
 }
 
@@ -86,6 +91,14 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
         _ => EventData::DELETED,
     };
     Ok(data)
+}
+
+/// Returns the move of a conversation to another user, if the event is one.
+fn moved(row: &EventRow) -> Result<Option<ConversationMove>, RepositoryError> {
+    if row.kind != EventType::ConversationUpdated || row.data.is_none() {
+        return Ok(None);
+    }
+    Ok(parse_data::<ConversationUpdateData>(row)?.moved)
 }
 
 fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {

@@ -48,6 +48,7 @@ impl KnownFacts {
             facts.version = row.conversation.version;
             facts.handled_by = row.conversation.handled_by;
             facts.waiting_since = row.conversation.waiting_since;
+            facts.user_id.clone_from(&row.conversation.user_id);
             facts.updated_at = row.conversation.updated_at;
             true
         });

@@ -46,7 +46,7 @@ impl ConversationTarget {
 /// `turn.queued`, no message), or is rejected. A new conversation and the idempotency entry are stored
 /// in the same transaction. The key is checked before everything else. `Stale`, and nothing is
 /// written, if the turn would start and the agent's version or the conversation's turn count differ
-/// from the assumed ones.
+/// from the assumed ones, or if the conversation does not belong to `only_of`, whatever the turn would do.
 ///
 /// A turn with a [`Supersession`] marks its messages as superseded and writes `messages.superseded`
 /// before `turn.started`. It is `Busy` if another turn is running or queued, whatever `on_busy` is.
@@ -76,6 +76,9 @@ pub struct BeginTurn {
     pub supersession: Option<Supersession>,
     /// The conversation of the turn.
     pub target: ConversationTarget,
+    /// If set, the only user to whom the conversation may belong: it may have moved to another one since it
+    /// was found.
+    pub only_of: Option<String>,
     /// The agent that replies.
     pub agent_id: AgentId,
     /// The agent's version, as the caller assumed it.

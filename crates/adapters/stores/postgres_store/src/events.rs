@@ -9,20 +9,55 @@ use crate::{
     fragments::{join_reply, open_turns, visible},
 };
 
+/// The condition that the conversation of event `e` belongs to user 11: it did at the time of the event, and
+/// has not moved away since, or it has moved to user 11. The first subquery is no
+/// `exists`, which the planner could answer by reading every conversation once.
+macro_rules! own {
+    () => {
+        "(e.user_id is not distinct from $11 and not coalesce(( \
+                select o.user_id is distinct from $11 from conversations o \
+                where o.tenant_id = e.tenant_id and o.id = e.conversation_id \
+                    and num_nonnulls(o.deleted_at) = 0), false) \
+            or e.conversation_id in (select o.id from conversations o \
+                where o.tenant_id = $1 and o.user_id = $11 and o.deleted_at is null))"
+    };
+}
+
+/// The condition that user 11 has lost a conversation by event `e`, which is a deletion to that user.
+macro_rules! lost {
+    () => {
+        concat!(
+            "($11::text is not null and e.type = 'conversation.updated' \
+                and e.data -> 'moved' ->> 'from' = $11 and not ",
+            own!(),
+            ")"
+        )
+    };
+}
+
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
     () => {
-        "where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
-            and ($5::text[] is null or e.type = any($5)) \
+        concat!(
+            "where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
+            and ($5::text[] is null or case when ",
+            lost!(),
+            " then 'conversation.deleted' else e.type end = any($5)) \
             and ($6::uuid is null or e.agent_id = $6) \
             and ($7::uuid is null or e.conversation_id = $7) \
             and ($12::uuid[] is null or e.agent_id = any($12)) \
             and case when e.type = 'user.updated' then $13 \
                 when e.conversation_id is null \
                 then $8 and (e.agent_id is not null or $9 and $11::text is null) \
+                when ",
+            lost!(),
+            " then $9 \
                 else ($9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = $10)) \
-                    and ($11::text is null or e.user_id = $11) end"
+                    and ($11::text is null or ",
+            own!(),
+            ") end"
+        )
     };
 }
 
@@ -31,14 +66,15 @@ impl EventSql for PostgresStore {
     /// without a conversation belong to agents or users. Without the tenant's row there is no log. Only the size
     /// of the content is read, and computed where a node of an earlier version did not store it. Input
     /// and reply of a turn count twice, since an event contains them in the turn and as the message.
+    /// `offset 0` makes the planner look up the conversation by its whole key.
     const PAGE: &'static str = concat!(
         "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-            e.user_id, e.turn_id, e.actor, \
+            case when o.id is null then e.user_id else o.user_id end as user_id, \
+            e.turn_id, e.actor, \
             case when e.type not in ('agent.created', 'agent.updated') then e.data end as data, \
             exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
                 and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
-            exists (select 1 from conversations c where c.tenant_id = t.id \
-                and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
+            o.id is not null as conversation_exists, \
             (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
             coalesce( \
                 case when e.type in ('agent.created', 'agent.updated') \
@@ -64,6 +100,8 @@ impl EventSql for PostgresStore {
         filtered!(),
         " order by e.seq limit $3) e \
             on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
+        left join lateral (select c.id, c.user_id from conversations c where c.tenant_id = t.id \
+            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0 offset 0) o on true \
         where t.id = $1 order by e.seq"
     );
 

@@ -9,20 +9,53 @@ use crate::{
     fragments::{join_reply, open_turns, visible},
 };
 
+/// The condition that the conversation of event `e` belongs to user 11: it did at the time of the event, and
+/// has not moved away since, or it has moved to user 11.
+macro_rules! own {
+    () => {
+        "(e.user_id is ?11 and not exists (select 1 from conversations o \
+                where o.tenant_id = e.tenant_id and o.id = e.conversation_id and o.deleted_at is null \
+                    and o.user_id is not ?11) \
+            or e.conversation_id in (select o.id from conversations o \
+                where o.tenant_id = ?1 and o.user_id = ?11 and o.deleted_at is null))"
+    };
+}
+
+/// The condition that user 11 has lost a conversation by event `e`, which is a deletion to that user.
+macro_rules! lost {
+    () => {
+        concat!(
+            "(?11 is not null and e.type = 'conversation.updated' \
+                and e.data -> 'moved' ->> 'from' = ?11 and not ",
+            own!(),
+            ")"
+        )
+    };
+}
+
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
     () => {
-        "where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
-            and (?5 is null or e.type in (select value from json_each(?5))) \
+        concat!(
+            "where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
+            and (?5 is null or case when ",
+            lost!(),
+            " then 'conversation.deleted' else e.type end in (select value from json_each(?5))) \
             and (?6 is null or e.agent_id = ?6) \
             and (?7 is null or e.conversation_id = ?7) \
             and (?12 is null or e.agent_id in (select unhex(value) from json_each(?12))) \
             and case when e.type = 'user.updated' then ?13 \
                 when e.conversation_id is null \
                 then ?8 and (e.agent_id is not null or ?9 and ?11 is null) \
+                when ",
+            lost!(),
+            " then ?9 \
                 else (?9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = ?10)) \
-                    and (?11 is null or e.user_id = ?11) end"
+                    and (?11 is null or ",
+            own!(),
+            ") end"
+        )
     };
 }
 
@@ -33,11 +66,11 @@ impl EventSql for SqliteStore {
     /// the turn and as the message.
     const PAGE: &'static str = concat!(
         "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-            e.user_id, e.turn_id, e.actor, e.data, \
+            case when o.id is null then e.user_id else o.user_id end as user_id, \
+            e.turn_id, e.actor, e.data, \
             exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
                 and a.deleted_at is null) as agent_exists, \
-            exists (select 1 from conversations c where c.tenant_id = t.id \
-                and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
+            o.id is not null as conversation_exists, \
             (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
             coalesce( \
                 (select octet_length(s.agent) from agent_snapshots s \
@@ -63,6 +96,8 @@ impl EventSql for SqliteStore {
         filtered!(),
         " order by e.seq limit ?3) e \
             on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
+        left join conversations o on o.tenant_id = t.id and o.id = e.conversation_id \
+            and o.deleted_at is null \
         where t.id = ?1 order by e.seq"
     );
 

@@ -16,7 +16,7 @@ use domain::{
 use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository, WaitingQuery};
 use uuid::Uuid;
 
-use super::super::registry::TurnSubject;
+use super::super::{TurnUser, registry::TurnSubject};
 
 /// A store with one turn, which can be made slow or unavailable.
 pub(crate) struct StoredTurn {
@@ -56,7 +56,7 @@ pub(crate) fn subject() -> TurnSubject {
         turn_id: TurnId::new(Uuid::from_u128(1)),
         conversation_id: ConversationId::new(Uuid::from_u128(2)),
         agent_id: AgentId::new(Uuid::from_u128(3)),
-        user_id: None,
+        user: TurnUser::default(),
         started_by: principal(),
         credential: None,
         request_id: None,

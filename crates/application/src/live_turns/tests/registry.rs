@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
-use domain::{NodeId, TurnId};
+use domain::{ConversationId, NodeId, Seq, TurnId};
 use uuid::Uuid;
 
-use super::{super::registry::*, fixture::subject};
+use super::{
+    super::{LiveTurn, registry::*},
+    fixture::subject,
+};
 
 fn of(number: u128) -> TurnSubject {
     TurnSubject {
@@ -61,4 +64,34 @@ fn only_turns_of_earlier_node_ids_are_interrupted() {
     turns.interrupt_of_earlier_nodes(|| node(3));
     let interrupted: Vec<bool> = held.iter().map(|turn| turn.is_interrupted()).collect();
     assert_eq!(interrupted, [true, true, false, false]);
+}
+
+fn user_of(turn: &LiveTurn) -> Option<String> {
+    turn.subject().user.get().map(|user| user.to_string())
+}
+
+#[test]
+fn turns_go_along_with_a_conversation_that_moves() {
+    let turns = Arc::new(LiveTurns::default());
+    let other = ConversationId::new(Uuid::from_u128(99));
+    let running = turns.get_or_register(of(1));
+    let elsewhere = turns.get_or_register(TurnSubject {
+        conversation_id: other,
+        ..of(2)
+    });
+    let key = (subject().tenant, subject().conversation_id);
+    turns.move_conversation(&key, Some("ada"), Seq(5));
+    assert_eq!(user_of(&running).as_deref(), Some("ada"));
+    assert_eq!(user_of(&elsewhere), None);
+    // The state of this turn was read before the move.
+    let late = turns.get_or_register(of(3));
+    assert_eq!(user_of(&late).as_deref(), Some("ada"));
+    // The moves arrive in any order, and twice.
+    turns.move_conversation(&key, Some("bob"), Seq(7));
+    turns.move_conversation(&key, Some("eve"), Seq(6));
+    turns.apply_move(&key, Some("ada"), Seq(5));
+    assert_eq!(user_of(&running).as_deref(), Some("bob"));
+    turns.apply_move(&key, None, Seq(8));
+    assert_eq!(user_of(&running), None);
+    assert_eq!(turns.matching(|it| it.user.get().is_none()).len(), 3);
 }

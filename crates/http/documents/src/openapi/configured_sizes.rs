@@ -13,6 +13,10 @@ type Limit = (&'static str, &'static str, u32);
 /// Writes `sizes` into the document. The default sizes change nothing, because the derived schemas
 /// contain them.
 pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
+    let conversation: [Limit; 2] = [
+        ("userId", "maxLength", sizes.user_id_characters),
+        ("title", "maxLength", sizes.title_characters),
+    ];
     let members: [(&str, &[Limit]); 10] = [
         (
             "AgentDraft",
@@ -43,17 +47,8 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
                 ("userId", "maxLength", sizes.user_id_characters),
             ],
         ),
-        (
-            "ConversationRequest",
-            &[
-                ("userId", "maxLength", sizes.user_id_characters),
-                ("title", "maxLength", sizes.title_characters),
-            ],
-        ),
-        (
-            "ConversationDraft",
-            &[("title", "maxLength", sizes.title_characters)],
-        ),
+        ("ConversationRequest", &conversation),
+        ("ConversationDraft", &conversation),
         (
             "UserTokenDraft",
             &[("userId", "maxLength", sizes.user_id_characters)],

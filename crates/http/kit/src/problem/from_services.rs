@@ -202,6 +202,7 @@ impl From<ConversationError> for ApiError {
                 let detail = error.to_string();
                 Self::invalid("/userId", FaultCode::NotCombinable, detail)
             }
+            ConversationError::KeyInUse => Self::new(ProblemCode::ConversationKeyInUse),
             ConversationError::Contended => Self::new(ProblemCode::Overloaded),
             ConversationError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             ConversationError::Idempotency(conflict) => conflict.into(),

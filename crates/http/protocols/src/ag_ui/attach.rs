@@ -94,7 +94,8 @@ impl Attaching<'_> {
         };
         let turn = found.filter(|turn| {
             let subject = turn.subject();
-            subject.agent_id == self.agent_id && subject.user_id == self.user_id
+            let is_of_user = subject.user.get().as_deref() == self.user_id.as_deref();
+            subject.agent_id == self.agent_id && is_of_user
         });
         let turn = turn.ok_or(ApiError::new(ProblemCode::TurnNotFound))?;
         if !caller.may_follow(&turn.subject().started_by) {

@@ -43,8 +43,9 @@ pub async fn get_conversation(
     ))
 }
 
-/// Change a conversation, or who answers in it, with a JSON merge patch (RFC 7396): absent members keep their
-/// values, `null` removes a member.
+/// Change a conversation, who answers in it, or whose it is, with a JSON merge patch (RFC 7396): absent members
+/// keep their values, `null` removes a member. With another `userId` the conversation moves to that user, with all
+/// its messages, turns and events: to the user before, it is deleted.
 #[utoipa::path(
     patch, path = "/api/conversations/{id}", operation_id = "patch_conversation", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
@@ -54,7 +55,10 @@ pub async fn get_conversation(
             (serde_json::Value = "application/json", example = json!({"title": null})),
         ),
     ),
-    responses((status = 200, description = "The changed conversation.", body = Conversation)),
+    responses(
+        (status = 200, description = "The changed conversation.", body = Conversation),
+        (status = 409, description = "The user has another conversation with the key of this one."),
+    ),
 )]
 pub async fn patch_conversation(
     authorized: Authorized<ConversationsWrite>,

@@ -167,7 +167,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
 
 fn event_frame(event: &SerializedEvent, visibility: &EventVisibility) -> Frame {
     let mut events = Events::default();
-    let name = event.logged.event.kind.text();
+    let name = visibility.seen_type(&event.logged).text();
     events.push_json(&name, event.seq().0, event.json(visibility));
     events.into()
 }

@@ -46,10 +46,13 @@ impl Subscriptions {
 
     /// Returns whether an event is due for a live subscription.
     fn matches_any(&self, event: &SerializedEvent, visibility: &EventVisibility) -> bool {
-        let is_shown = visibility.shows(&event.logged);
+        // The replies of a conversation that moves are those of another user, whether its events are visible
+        // or not.
+        let is_sent = visibility.shows(&event.logged) || event.logged.moved.is_some();
         self.all.iter().any(|it| {
             let is_due = it.is_live() && it.next < event.seq();
-            is_due && (is_shown && it.channel.matches(&event.logged.event) || it.ends_with(event))
+            let matches = || is_sent && it.channel.matches(&event.logged.event);
+            is_due && (matches() || it.ends_with(event, visibility))
         })
     }
 
@@ -68,8 +71,10 @@ impl Subscriptions {
         send: NoticeSink<'_>,
     ) -> Result<(), SendQueueFull> {
         let is_due = |it: &Subscription| it.is_live() && it.next < event.seq();
-        let is_shown = visibility.shows(&event.logged);
-        if is_shown {
+        if event.logged.moved.is_some() {
+            send(Notice::Moved(event))?;
+        }
+        if visibility.shows(&event.logged) {
             let due = self.all.iter().filter(|it| is_due(it));
             let channels: Vec<Channel> = due
                 .map(|it| it.channel)
@@ -79,7 +84,7 @@ impl Subscriptions {
                 send(Notice::Event(&channels, event))?;
             }
         }
-        self.end_with(event, is_shown, is_due, send)
+        self.end_with(event, visibility, is_due, send)
     }
 
     fn advance_live_to(&mut self, position: Seq) {

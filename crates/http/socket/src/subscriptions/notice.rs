@@ -13,6 +13,8 @@ use crate::{
 pub(crate) enum Notice<'a> {
     /// An event, and its channels.
     Event(&'a [Channel], &'a SerializedEvent),
+    /// A conversation has moved to another user; no frame of its own.
+    Moved(&'a SerializedEvent),
     /// The replay of a channel has reached the present, at this position.
     CaughtUp(Channel, Seq),
     /// A channel continues from the end of the log.

@@ -4,6 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use application::realtime::SerializedEvent;
 use domain::Seq;
+use ports::EventVisibility;
 
 use super::{
     Notice, NoticeSink, Page, PageRequest, ReplayAvailability, ReplayRequest, Subscription,
@@ -147,6 +148,7 @@ impl Subscriptions {
     /// Sends the events of pages while `has_room`.
     pub(crate) fn send_replayed(
         &mut self,
+        visibility: &EventVisibility,
         has_room: impl Fn() -> bool,
         send: NoticeSink<'_>,
     ) -> Result<(), SendQueueFull> {
@@ -166,8 +168,11 @@ impl Subscriptions {
                 continue;
             };
             it.next = event.seq();
+            if event.logged.moved.is_some() {
+                send(Notice::Moved(&event))?;
+            }
             send(Notice::Event(&[it.channel], &event))?;
-            self.end_with(&event, true, |other| other.key == key, send)?;
+            self.end_with(&event, visibility, |other| other.key == key, send)?;
         }
         Ok(())
     }

@@ -61,3 +61,22 @@ fn a_dead_node_cannot_begin_a_turn() {
 fn outdated_assumptions_matter_only_if_the_turn_would_start() {
     assert_stale(&begin_turn(1, existing(1)), &facts());
 }
+
+#[test]
+fn a_turn_begins_only_in_a_conversation_of_the_user_whom_it_names() {
+    let of = |user: &str| BeginTurn {
+        only_of: Some(user.to_owned()),
+        ..begin_turn(1, existing(2))
+    };
+    let (rows, _) = carried_out(&of("ada"), &facts());
+    assert_eq!(rows.turns.len(), 1);
+    // Also if it would be queued, or be recorded as a whole.
+    for facts in [facts(), busy_facts()] {
+        assert_stale(&of("bob"), &facts);
+    }
+    let completed = crate::CompletedTurn {
+        begin: of("bob"),
+        ..fixture::completed_turn(1, &agent(), existing(2))
+    };
+    assert_stale(&completed, &facts());
+}

@@ -41,6 +41,7 @@ fn delete_conversation(expected: Option<i64>) -> DeleteConversation {
         tenant: fixture::tenant(),
         id: fixture::conversation_id(1),
         expected,
+        only_of: None,
         stamp: fixture::stamp(9),
     }
 }
@@ -86,6 +87,48 @@ fn an_update_of_the_next_version_is_logged_once() {
 }
 
 #[test]
+fn a_move_is_logged_with_the_user_before() {
+    let to = |user: Option<&str>| {
+        let mut update = update_conversation(2);
+        update.conversation.user_id = user.map(ToOwned::to_owned);
+        update
+    };
+    let moved = |update| carried_out(&update, &facts()).0.events[0].data.clone();
+    let expected = serde_json::json!({"moved": {"from": "ada", "version": 1}});
+    assert_eq!(moved(to(Some("bob"))), Some(expected.clone()));
+    assert_eq!(moved(to(None)), Some(expected));
+    assert_eq!(moved(to(Some("ada"))), None);
+    let mut of_nobody = facts();
+    of_nobody.conversation_mut().user_id = None;
+    let (rows, _) = carried_out(&to(Some("ada")), &of_nobody);
+    let expected = serde_json::json!({"moved": {"from": null, "version": 1}});
+    assert_eq!(rows.events[0].data, Some(expected));
+    assert_eq!(rows.events[0].user_id.as_deref(), Some("ada"));
+}
+
+#[test]
+fn a_move_to_a_user_with_the_same_key_is_rejected() {
+    let mut update = update_conversation(2);
+    update.conversation = fixture::named(update.conversation, "support");
+    let with_name = |conversation: &domain::Conversation| {
+        let mut facts = facts();
+        let name = (fixture::tenant(), fixture::name_of(conversation));
+        facts.named.insert(name, fixture::conversation_id(2));
+        facts
+    };
+    update.conversation.user_id = Some("bob".to_owned());
+    let outcome = rejected(&update, &with_name(&update.conversation));
+    assert!(matches!(outcome, Err(RepositoryError::Conflict { .. })));
+    let elsewhere = fixture::named(fixture::conversation(2, agent().id), "support");
+    let (rows, _) = carried_out(&update, &with_name(&elsewhere));
+    assert_eq!(rows.conversation_updates.len(), 1);
+    // Its own name is not in the way of other changes.
+    update.conversation.user_id = Some("ada".to_owned());
+    let (rows, _) = carried_out(&update, &with_name(&elsewhere));
+    assert_eq!(rows.conversation_updates.len(), 1);
+}
+
+#[test]
 fn changes_of_another_version_are_stale() {
     assert_stale(&update_agent(3), &facts());
     assert_stale(&update_conversation(3), &facts());
@@ -99,6 +142,14 @@ fn a_change_of_a_missing_entity_writes_nothing() {
     assert_eq!(rejected(&update_conversation(2), &facts).unwrap(), None);
     let deleted = rejected(&delete_conversation(None), &facts).unwrap();
     assert_eq!(deleted, DeleteOutcome::NotFound);
+    let of = |user: &str| DeleteConversation {
+        only_of: Some(user.to_owned()),
+        ..delete_conversation(None)
+    };
+    let deleted = rejected(&of("bob"), &self::facts()).unwrap();
+    assert_eq!(deleted, DeleteOutcome::NotFound);
+    let (rows, _) = carried_out(&of("ada"), &self::facts());
+    assert_eq!(rows.conversation_deletions.len(), 1);
     assert!(!rejected(&revoke_key(), &facts).unwrap());
 }
 

@@ -211,6 +211,7 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
         tenant: fixture::tenant(),
         id: fixture::conversation_id(1),
         expected: Some(1),
+        only_of: None,
         stamp: stamp(),
     };
     assert_eq!(asks_enough(&delete).ends.len(), 2);

@@ -43,7 +43,13 @@ impl Tables {
             let key = (row.tenant.clone(), row.conversation.id);
             let facts = self.conversations.get_mut(&key).expect("it exists");
             facts.version = row.conversation.version;
+            facts.user_id.clone_from(&row.conversation.user_id);
             facts.updated_at = row.conversation.updated_at;
+            self.named.retain(|_, id| *id != row.conversation.id);
+            if let Some(name) = ConversationName::of(&row.conversation) {
+                let name = (row.tenant.clone(), name);
+                assert_eq!(self.named.insert(name, row.conversation.id), None);
+            }
         }
         for row in &rows.conversation_deletions {
             let key = (row.tenant.clone(), row.id);

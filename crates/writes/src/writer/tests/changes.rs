@@ -47,18 +47,28 @@ impl Writing {
         }
     }
 
-    /// The update of a conversation to its next version, if it exists.
+    /// The update of a conversation to its next version, if it exists. Every second one moves it to another
+    /// user.
     pub(super) fn update_conversation(&self, number: u32) -> Option<UpdateConversation> {
         let conversation = fixture::conversation(number, self.agent.id);
-        let key = (fixture::tenant(), conversation.id);
-        let version = self.model.0.lock().conversations.get(&key)?.version;
+        let (tenant, id) = (fixture::tenant(), conversation.id);
+        let tables = self.model.0.lock();
+        let stored = tables.conversations.get(&(tenant.clone(), id))?;
+        let mut names = tables.named.iter();
+        let name = names.find(|(_, named)| **named == id);
+        let users = ["ada", "bob"].map(|user| Some(user.to_owned()));
+        let [one, other] = users;
+        let is_moved = stored.version % 2 == 1;
+        let is_of_one = stored.user_id == one;
         Some(UpdateConversation {
-            tenant: fixture::tenant(),
             conversation: Conversation {
-                version: version + 1,
+                user_id: if is_of_one == is_moved { other } else { one },
+                key: name.map(|((_, name), _)| name.key.clone()),
+                version: stored.version + 1,
                 ..conversation
             },
             stamp: fixture::stamp(1),
+            tenant,
         })
     }
 
@@ -128,6 +138,7 @@ pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
         tenant: fixture::tenant(),
         id: fixture::conversation_id(number),
         expected: None,
+        only_of: None,
         stamp: fixture::stamp(1),
     }
 }

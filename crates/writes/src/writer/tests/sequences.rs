@@ -108,7 +108,8 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
             };
             let is_stale = writing.uses_used_name(&command);
             match writing.write(command).await {
-                Err(RepositoryError::Stale { .. }) if is_stale => {}
+                Err(RepositoryError::Stale { .. } | RepositoryError::Conflict { .. })
+                    if is_stale => {}
                 outcome => drop(outcome.unwrap()),
             }
         }

@@ -41,13 +41,13 @@ relational::statements! {
     const UPDATE: &str = concat!(
         "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
             handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
-            version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
+            user_id = n.user_id, version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
         from ",
         unnest!(
-            1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 bigint,
-            10 timestamptz, 11 bigint
+            1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 text,
+            10 bigint, 11 timestamptz, 12 bigint
         ),
-        " as n (tenant, id, title, metadata, context, handled_by, assignee, waiting, version, \
+        " as n (tenant, id, title, metadata, context, handled_by, assignee, waiting, user_id, version, \
             updated, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
@@ -127,6 +127,7 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| {
                 row.conversation.waiting_since.map(Timestamp::date_time)
             })
+            .column(rows, |row| row.conversation.user_id.as_deref())
             .column(rows, |row| row.conversation.version)
             .column(rows, |row| row.conversation.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)

@@ -35,7 +35,10 @@ statements! {
 
     const CHANGES: &str = "\
         select seq, type, agent_id, conversation_id, turn_id, \
-            case when type = 'user.updated' then user_id end as user_id from events \
+            case when type = 'user.updated' \
+                or type = 'conversation.updated' and data ->> 'moved' is not null \
+                then user_id end as user_id, \
+            type = 'conversation.updated' and data ->> 'moved' is not null as is_move from events \
         where tenant_id = $1 and seq > $2 order by seq limit $3";
 }
 
@@ -58,7 +61,8 @@ pub trait EventSql:
         /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
         /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
         /// events of agents if 8 is true, and of users if 13 is; those of conversations if 9 is true, else those of turns of
-        /// principal 10, and all of these only of user 11, unless it is null.
+        /// principal 10, and all of these only of user 11, unless it is null: of the conversations that
+        /// belong to user 11 now, and the moves by which user 11 has lost one, as deletions.
         const PAGE: &'static str;
 
         /// The number of these events.

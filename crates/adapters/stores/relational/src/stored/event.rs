@@ -110,6 +110,7 @@ pub struct StoredChange {
     conversation_id: Option<Uuid>,
     user_id: Option<String>,
     turn_id: Option<Uuid>,
+    is_move: bool,
 }
 
 impl From<StoredChange> for LoggedChange {
@@ -121,6 +122,7 @@ impl From<StoredChange> for LoggedChange {
             conversation_id: row.conversation_id.map(ConversationId::new),
             user_id: row.user_id,
             turn_id: row.turn_id.map(TurnId::new),
+            is_move: row.is_move,
         }
     }
 }

@@ -23,7 +23,7 @@ relational::statements! {
 
     const UPDATE: &str = "\
         update conversations set title = ?, metadata = ?, context = ?, handled_by = ?, assignee = ?, \
-            waiting_since = ?, version = ?, updated_at = ?, sort_seq = ? \
+            waiting_since = ?, user_id = ?, version = ?, updated_at = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
@@ -104,6 +104,7 @@ pub(super) fn update<'r>(
             conversation.handled_by.as_str().into(),
             conversation.assignee.as_deref().into(),
             conversation.waiting_since.into(),
+            conversation.user_id.as_deref().into(),
             conversation.version.into(),
             conversation.updated_at.into(),
             row.sort_seq.0.into(),

@@ -203,7 +203,7 @@ impl RunningTurn {
             turn_id: request.turn_id,
             conversation_id: fixture::conversation_id(1),
             agent_id: request.agent.id,
-            user_id: None,
+            user: None.into(),
             started_by: fixture::principal(),
             credential: None,
             request_id: None,

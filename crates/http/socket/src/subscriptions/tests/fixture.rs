@@ -26,6 +26,7 @@ pub(super) enum Sent {
     Event(Vec<Channel>, i64),
     CaughtUp(Channel, i64),
     Resync(Channel, i64, i64, ResyncReason),
+    Moved(i64),
     Deleted(Channel),
 }
 
@@ -40,6 +41,7 @@ impl From<Notice<'_>> for Sent {
                 head,
                 reason,
             } => Self::Resync(channel, first.0, head.0, reason),
+            Notice::Moved(event) => Self::Moved(event.seq().0),
             Notice::Deleted(channel) => Self::Deleted(channel),
         }
     }
@@ -144,10 +146,12 @@ impl Fixture {
     pub(super) fn send_replayed(&mut self, room: usize) {
         let before = self.sent.borrow().len();
         let has_room = || self.sent.borrow().len() - before < room;
-        let sent = self.subscriptions.send_replayed(has_room, &mut |it| {
-            self.sent.borrow_mut().push(it.into());
-            Ok(())
-        });
+        let sent = self
+            .subscriptions
+            .send_replayed(&self.visibility, has_room, &mut |it| {
+                self.sent.borrow_mut().push(it.into());
+                Ok(())
+            });
         sent.unwrap();
     }
 

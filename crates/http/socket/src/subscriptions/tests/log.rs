@@ -6,7 +6,7 @@ use application::realtime::EventFilter;
 use async_trait::async_trait;
 use domain::{
     AgentId, ConversationId, Event, EventData, EventType, PrincipalId, Seq, TenantId, Timestamp,
-    TurnId,
+    TurnId, event_data::ConversationMove,
 };
 use ports::{
     EventDecision, EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead,
@@ -38,6 +38,20 @@ pub(super) struct NewEvent {
     pub(super) agent: u8,
     pub(super) conversation: Option<u8>,
     pub(super) turn: Option<u8>,
+    pub(super) user: Option<&'static str>,
+    /// True if the conversation has moved to `user` from Ada.
+    pub(super) is_move: bool,
+}
+
+/// The move of a conversation from Ada to another user.
+pub(super) fn move_to(conversation: u8, user: Option<&'static str>) -> NewEvent {
+    NewEvent {
+        kind: EventType::ConversationUpdated,
+        conversation: Some(conversation),
+        user,
+        is_move: true,
+        ..update_of(0)
+    }
 }
 
 /// An update of an agent.
@@ -47,6 +61,8 @@ pub(super) fn update_of(agent: u8) -> NewEvent {
         agent,
         conversation: None,
         turn: None,
+        user: None,
+        is_move: false,
     }
 }
 
@@ -54,15 +70,19 @@ pub(super) fn update_of(agent: u8) -> NewEvent {
 pub(super) fn turn_event(kind: EventType, conversation: u8, turn: u8) -> NewEvent {
     NewEvent {
         kind,
-        agent: 0,
         conversation: Some(conversation),
         turn: Some(turn),
+        ..update_of(0)
     }
 }
 
 fn logged(seq: i64, new_event: NewEvent) -> LoggedEvent {
     LoggedEvent {
         started_by: None,
+        moved: new_event.is_move.then(|| ConversationMove {
+            from: Some("ada".to_owned()),
+            version: 1,
+        }),
         event: Event {
             seq: Seq(seq),
             id: Uuid::nil(),
@@ -71,7 +91,7 @@ fn logged(seq: i64, new_event: NewEvent) -> LoggedEvent {
             tenant_id: tenant(),
             agent_id: Some(agent(new_event.agent)),
             conversation_id: new_event.conversation.map(conversation),
-            user_id: None,
+            user_id: new_event.user.map(ToOwned::to_owned),
             turn_id: new_event.turn.map(turn),
             actor: PrincipalId::new("system"),
             data: EventData::DELETED,

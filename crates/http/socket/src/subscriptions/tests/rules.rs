@@ -3,7 +3,7 @@ use domain::EventType;
 use super::{
     super::*,
     fixture::{Fixture, Sent},
-    log::{NewEvent, agent, conversation, everything, turn_event, update_of},
+    log::{NewEvent, agent, conversation, everything, move_to, turn_event, update_of},
 };
 
 const TENANT: Channel = Channel::Tenant;
@@ -84,6 +84,75 @@ async fn a_replayed_deletion_ends_a_channel() {
     ];
     assert_eq!(fixture.received(), expected);
     assert_eq!(fixture.subscriptions.channels().count(), 0);
+}
+
+/// A socket of a user, or of staff, that follows the tenant and a conversation of Ada.
+async fn socket_of(user: Option<&str>) -> Fixture {
+    let mut fixture = Fixture::after([]).await;
+    fixture.visibility.user_id = user.map(ToOwned::to_owned);
+    let channel = Channel::Conversation(conversation(0));
+    fixture.open(TENANT, None);
+    let subscriptions = &mut fixture.subscriptions;
+    subscriptions.open(channel, Some(agent(0)), None, Seq(0));
+    fixture
+}
+
+#[tokio::test]
+async fn a_move_ends_the_channel_of_the_user_before_and_of_nobody_else() {
+    let channel = Channel::Conversation(conversation(0));
+    for (reader, user) in [
+        (Some("ada"), Some("bob")),
+        (Some("ada"), None),
+        (Some("bob"), Some("bob")),
+        (None, Some("bob")),
+    ] {
+        let mut fixture = socket_of(reader).await;
+        let of_user = |user| NewEvent {
+            user,
+            ..turn_event(EventType::TurnStarted, 0, 1)
+        };
+        fixture.append([move_to(0, user), of_user(user)]).await;
+        fixture.send_all().await;
+        let mut expected = vec![Sent::Moved(1), Sent::Event(vec![TENANT, channel], 1)];
+        if reader == Some("ada") {
+            expected.push(Sent::Deleted(channel));
+        } else {
+            expected.push(Sent::Event(vec![TENANT, channel], 2));
+        }
+        assert_eq!(fixture.received(), expected, "{reader:?} {user:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_replayed_move_ends_the_channel_of_the_user_before() {
+    let of_bob = NewEvent {
+        user: Some("bob"),
+        ..turn_event(EventType::TurnStarted, 0, 1)
+    };
+    let mut fixture = Fixture::after([of_bob, move_to(0, Some("bob")), of_bob]).await;
+    fixture.visibility.user_id = Some("ada".to_owned());
+    let channel = Channel::Conversation(conversation(0));
+    fixture.open(channel, Some(0));
+    fixture.send_all().await;
+    let expected = [
+        Sent::Moved(2),
+        Sent::Event(vec![channel], 2),
+        Sent::Deleted(channel),
+    ];
+    assert_eq!(fixture.received(), expected);
+    assert_eq!(fixture.subscriptions.channels().count(), 0);
+}
+
+/// It follows the replies of turns that it has started, which end with the move.
+#[tokio::test]
+async fn a_caller_that_may_not_read_conversations_learns_of_moves_without_an_event() {
+    let mut fixture = Fixture::after([]).await;
+    fixture.visibility.conversations = false;
+    fixture.visibility.user_id = Some("ada".to_owned());
+    fixture.open(TENANT, None);
+    fixture.append([move_to(0, Some("bob"))]).await;
+    fixture.send_all().await;
+    assert_eq!(fixture.received(), [Sent::Moved(1)]);
 }
 
 /// The notices of a deletion for a caller that may not read conversations; `agent_of_it` is the
