@@ -5,6 +5,9 @@ alter table messages add column author text;
 -- The client's own id of a message of staff. Those of messages of users are stored with their turns.
 alter table messages add column client_message_id text;
 
+-- Whether staff handled the conversation when the turn started.
+alter table turns add column is_for_staff integer not null default 0;
+
 -- The number of messages of staff.
 alter table conversations add column staff_messages integer not null default 0;
 -- Null for the agent.

@@ -316,7 +316,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     send: (text, more) => start({ ...more, message: text }),
     async regenerate(id) {
       const { messages } = getSnapshot();
-      const newest = messages.findLast((known) => known.id === (id ?? known.id));
+      const newest = messages.findLast((known) => (id ? known.id === id : !known.author));
       // Nothing was read, or a message is kept that may have arrived or not.
       if (!newest || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) {
         if (view.active < 1) loading = undefined;

@@ -164,7 +164,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
 export const withSending = (messages: Messages, message: ChatMessage): Messages => {
   const { message: text, clientMessageId, supersedes } = message;
   const at = messages.findIndex(({ id }) => id === supersedes);
-  const before = at < 0 ? messages : messages.slice(0, at);
+  // What staff has written stays.
+  const before = at < 0 ? messages : messages.filter(({ author }, index) => index < at || author);
   if (!text || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
   return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
 };

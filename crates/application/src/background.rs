@@ -3,7 +3,7 @@
 use std::{error::Error, panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt as _;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 /// Runs one round of a repeating task; returns `None` if it panics. A panic in one round must not
@@ -13,10 +13,13 @@ pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Runs a round every `period`, until `stop`. The first one waits for its time too: while a process
-/// starts, its users and other processes need the connections to the store more. The error of a round is
-/// logged as `failure`: the first one as a warning, those of the rounds after it at level `debug`, and the
-/// first success afterwards. The next round follows at its time.
+/// The time after the start of a process for which tasks wait that nobody waits for: other processes that start
+/// need the connections to the store more.
+pub(crate) const AFTER_START: Duration = Duration::from_secs(1);
+
+/// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
+/// `failure`: the first one as a warning, those of the rounds after it at level `debug`, and the first
+/// success afterwards. The next round follows at its time.
 pub async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,
@@ -26,7 +29,7 @@ pub async fn every<Round, Failure>(
     Round: Future<Output = Result<(), Failure>>,
     Failure: Error,
 {
-    let mut ticks = interval_at(Instant::now() + period, period);
+    let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_failing = false;
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {

@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{Timestamp, idempotency};
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::background::every;
+use crate::background::{AFTER_START, every};
 
 /// The time for which the turns of deleted resources stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
@@ -31,6 +32,9 @@ impl Purge {
 
     /// Runs the purge until `stop`.
     pub async fn run(self, stop: CancellationToken) {
+        if stop.run_until_cancelled(sleep(AFTER_START)).await.is_none() {
+            return;
+        }
         every(
             INTERVAL,
             &stop,

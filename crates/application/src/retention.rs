@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::background::every;
+use crate::background::{AFTER_START, every};
 
 /// The maximum number of events that one call removes, small enough not to delay others.
 const CHUNK: usize = 500;
@@ -30,6 +31,9 @@ impl LogRetention {
 
     /// Removes expired events every minute until `stop`.
     pub async fn run(self, stop: CancellationToken) {
+        if stop.run_until_cancelled(sleep(AFTER_START)).await.is_none() {
+            return;
+        }
         every(
             INTERVAL,
             &stop,

@@ -36,6 +36,7 @@ pub(crate) async fn fork(
         to_seq: last.seq,
         of_staff: i64::try_from(messages.iter().filter(|it| it.is_of_staff()).count())
             .expect("few messages"),
+        counts: None,
     });
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(50));
     let conversations = &storage.conversations;

@@ -4,13 +4,13 @@ use domain::{
     ActionNeeded, AgentReach, Conversation, EventType, FinishReason, Handler, Listed, TurnStatus,
 };
 use ports::{ConversationFilter, ConversationPosition, ConversationQuery, Handling};
-use writes::{BeginOutcome, RecordTurnOutcome, TurnEnding, UpdateConversation};
+use writes::{BeginOutcome, RecordTurnOutcome, SuspendOutcome, TurnEnding, UpdateConversation};
 
 use crate::{
     Store, fixture, log, lookup,
     results::ResultExt as _,
     setup, staff_messages,
-    waiting_turns::{call, far, record, wait},
+    waiting_turns::{call, far, record, suspend, wait},
 };
 
 /// Hands a conversation over to staff, or back to its agent, at a time.
@@ -142,6 +142,47 @@ pub async fn a_hand_over_dismisses_the_turn_that_waits_for_the_user(storage: &St
     let types = log::types(storage).await;
     let last = [EventType::TurnCompleted, EventType::ConversationUpdated];
     assert!(types.ends_with(&last), "{types:?}");
+}
+
+/// A turn that runs at the hand-over does not begin to wait for its user.
+pub async fn a_turn_does_not_begin_to_wait_after_a_hand_over(storage: &Store) {
+    let (agent, original) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&original, 0));
+    setup::start_turn(storage, &begin).await;
+    let calls = [call("1", ActionNeeded::Approval, far())];
+    record(storage, &begin, &calls).await;
+    hand_over(storage, &original, Handler::Staff, 100).await;
+    let suspended = storage
+        .writes
+        .write(suspend(&begin, &calls))
+        .await
+        .success();
+    let is_dismissed = matches!(suspended, SuspendOutcome::Dismissed { .. });
+    assert!(is_dismissed, "{suspended:?}");
+    let turn = lookup::turn(storage, begin.turn_id).await.expect("a turn");
+    assert_eq!(turn.finish_reason, Some(FinishReason::Dismissed));
+}
+
+/// A change that was read before a message of the user, and is stored after it, leaves the conversation
+/// waiting.
+pub async fn a_late_change_of_a_title_leaves_a_conversation_waiting(storage: &Store) {
+    let (agent, original) = setup::chat_with_turns(storage, 1).await;
+    hand_over(storage, &original, Handler::Staff, 100).await;
+    staff_messages::write(storage, &original, 1).await;
+    let read = lookup::conversation(storage, original.id).await;
+    let read = read.expect("the conversation exists");
+    let begin = fixture::begin_turn(3_000, &agent, fixture::existing(&original, 1));
+    setup::start_turn(storage, &begin).await;
+    let late = fixture::retitled(&read, "Late");
+    let updated = setup::update_conversation(storage, &late).await;
+    let since = Some(begin.stamp.time);
+    assert_eq!(
+        (
+            updated.waiting_since,
+            waiting_since(storage, &original).await
+        ),
+        (since, since)
+    );
 }
 
 async fn listed(

@@ -3,7 +3,7 @@
 use domain::{
     Author, AuthorKind, Conversation, ConversationId, EventData, EventType, HistoryMessage,
     IdempotencyEntry, Message, Role, Seq,
-    event_data::{EventMessage, MessageReference as Reference},
+    event_data::{EventMessage, MessagePlace},
 };
 use ports::{FoundMessage, HistoryQuery, Idempotent, MessageReference, RepositoryError};
 use writes::{BeginTurn, ChangeStaffMessage, Committed, StaffMessageChange, WriteStaffMessage};
@@ -181,7 +181,7 @@ pub async fn a_message_of_staff_is_deleted(storage: &Store) {
     let event = log::events_of(storage, committed).await.remove(0);
     assert_eq!(event.kind, EventType::MessageDeleted);
     let (id, seq) = (written.id, written.seq);
-    let message = Reference { id, seq };
+    let message = MessagePlace { id, seq };
     assert_eq!(event.data, EventData::MessageDeleted { message });
     assert_stale(&change(storage, place, StaffMessageChange::Deleted).await);
     let (_, next) = write(storage, &original, 2).await;

@@ -127,23 +127,19 @@ impl Conversation {
             title: draft.title,
             metadata: draft.metadata,
             context: draft.context,
-            waiting_since: self.waiting_since_after(draft.handled_by, now),
+            waiting_since: self
+                .handled_by
+                .waiting_since(self.waiting_since, draft.handled_by, now),
             handled_by: draft.handled_by,
-            assignee: draft.assignee,
+            // Nobody has a conversation that the agent handles.
+            assignee: draft
+                .assignee
+                .filter(|_| draft.handled_by == Handler::Staff),
             user_id: draft.user_id,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
             ..self.clone()
         })
-    }
-
-    /// Returns since when the user waits for staff once `handler` answers.
-    fn waiting_since_after(&self, handler: Handler, now: Timestamp) -> Option<Timestamp> {
-        match (self.handled_by, handler) {
-            (before, Handler::Staff) if before != Handler::Staff => Some(now),
-            (_, Handler::Staff) => self.waiting_since,
-            (_, Handler::Agent | Handler::Other(_)) => None,
-        }
     }
 
     /// Returns the conversation as a principal sees it that can reach it.
@@ -177,6 +173,21 @@ impl Handler {
     /// Who answers unless stated otherwise.
     const fn agent() -> Self {
         Self::Agent
+    }
+
+    /// Returns since when the user waits for staff once another answers in place of this one. `since` is how
+    /// long the user has waited before.
+    pub fn waiting_since(
+        self,
+        since: Option<Timestamp>,
+        next: Self,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        match (self, next) {
+            (Self::Staff, Self::Staff) => since,
+            (_, Self::Staff) => Some(now),
+            (_, Self::Agent | Self::Other(_)) => None,
+        }
     }
 }
 
@@ -248,8 +259,8 @@ pub struct ConversationDraft {
     /// set only `staff`, and only if the agent's `config.allowHandOver` is true. Default: `agent`.
     #[serde(default = "Handler::agent")]
     pub handled_by: Handler,
-    /// The member of staff who has taken the conversation over. Users neither see nor change it. Default:
-    /// none.
+    /// The member of staff who has taken the conversation over, while `handledBy` is `staff`. Users neither
+    /// see nor change it. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",

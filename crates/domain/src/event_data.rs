@@ -60,7 +60,7 @@ pub enum EventData {
     #[cfg_attr(feature = "schema", schema(title = "MessageDeletedEventData"))]
     MessageDeleted {
         /// The message that is no longer part of the conversation.
-        message: MessageReference,
+        message: MessagePlace,
     },
     /// The content of `agent.created` and `agent.updated`.
     #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
@@ -239,7 +239,7 @@ pub struct SupersededRange {
 /// The id of a message and its position in its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct MessageReference {
+pub struct MessagePlace {
     /// The message's id.
     pub id: MessageId,
     /// The message's position in the conversation.

@@ -58,14 +58,6 @@ impl EventType {
         matches!(self, Self::AgentDeleted | Self::ConversationDeleted)
     }
 
-    /// Returns `true` if the event concerns a message of staff.
-    pub const fn is_of_message(self) -> bool {
-        matches!(
-            self,
-            Self::MessageCreated | Self::MessageUpdated | Self::MessageDeleted
-        )
-    }
-
     /// Returns `true` if the event is the end of a turn.
     pub const fn is_end_of_turn(self) -> bool {
         matches!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AgentReach, AsOf, Conversation, ConversationId, ConversationKey, ConversationState,
-    HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, TenantId,
+    Handler, HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, TenantId,
 };
 use serde::Serialize;
 
@@ -32,6 +32,18 @@ pub enum Handling {
     Staff(Option<String>),
     /// The same, while the user waits for staff. Listed in the order in which they began to wait.
     Waiting(Option<String>),
+}
+
+impl Handling {
+    /// Returns who handles the conversations and the member of staff, unless they are listed in the order in
+    /// which they began to wait.
+    pub fn by_activity(&self) -> Option<(&'static str, Option<&str>)> {
+        match self {
+            Self::Agent => Some((Handler::Agent.as_str(), None)),
+            Self::Staff(assignee) => Some((Handler::Staff.as_str(), assignee.as_deref())),
+            Self::Waiting(_) => None,
+        }
+    }
 }
 
 /// The position of the last conversation of the previous page.
@@ -143,6 +155,8 @@ pub struct ForkedMessages {
     pub to_seq: i64,
     /// The number of messages of staff among them.
     pub of_staff: i64,
+    /// The messages of that conversation when they were counted, unless it has none.
+    pub counts: Option<MessageCounts>,
 }
 
 /// The first messages of a new conversation.

@@ -3,7 +3,7 @@
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, Stamp, TenantId, TurnId,
     event_data::{
-        ConversationMove, ConversationUpdateData, MessageReference, SupersededRange, Tombstone,
+        ConversationMove, ConversationUpdateData, MessagePlace, SupersededRange, Tombstone,
     },
 };
 use serde::Serialize;
@@ -109,7 +109,7 @@ pub(crate) fn message_event(
         agent_id: Some(conversation.agent_id),
         conversation_id: Some(message.conversation_id),
         user_id: conversation.user_id.clone(),
-        data: Some(json(&MessageReference { id, seq })),
+        data: Some(json(&MessagePlace { id, seq })),
         ..base_row(position, kind)
     }
 }

@@ -169,6 +169,7 @@ mod tests {
                 turn_count: 0,
                 to_seq: 1,
                 of_staff: 0,
+                counts: None,
             }),
             stamp: fixture::stamp(0),
             idempotency: None,

@@ -34,6 +34,9 @@ const TYPES: readonly LogEvent["type"][] = [
   "turn.failed",
   "turn.cancelled",
   "messages.superseded",
+  "message.created",
+  "message.updated",
+  "message.deleted",
   "user.updated",
 ];
 

@@ -27,7 +27,7 @@ const useAuthor = (): [name: string, set: (name: string) => void] => {
 /** Who answers in a conversation, and what a member of staff writes in it. */
 export const Desk = ({ conversation }: { conversation: Conversation }) => {
   const { id, handledBy, assignee, waitingSince, version } = conversation;
-  const { service } = useSession();
+  const { service, principal } = useSession();
   const queries = useQueryClient();
   const [author, setAuthor] = useAuthor();
   const [text, setText] = useState("");
@@ -52,23 +52,34 @@ export const Desk = ({ conversation }: { conversation: Conversation }) => {
     if (text.trim() !== "" && !write.isPending) write.mutate(text);
   };
 
-  if (!useScope("conversations:write")) return null;
+  const mayWrite = useScope("conversations:write");
+  const reachesAll = useScope("conversations:all");
   const isOfStaff = handledBy === "staff";
+  const status = <Badge tone={isOfStaff ? "warn" : "neutral"}>{isOfStaff ? "handled by staff" : "handled by the agent"}</Badge>;
+  if (!mayWrite || (principal.userId != null && !reachesAll)) return isOfStaff ? status : null;
   return (
     <section className="desk" aria-label="Desk">
-      <div className="facts-line">
-        <Badge tone={isOfStaff ? "warn" : "neutral"}>{isOfStaff ? "handled by staff" : "handled by the agent"}</Badge>
+      <div className="row">
+        {status}
         {assignee !== undefined && <span>{assignee}</span>}
         {waitingSince !== undefined && (
           <span>
             waiting since <Time at={waitingSince} />
           </span>
         )}
-        <Button disabled={handOver.isPending} onClick={() => handOver.mutate(isOfStaff ? "agent" : "staff")}>
-          {isOfStaff ? "Give back to the agent" : "Take over"}
-        </Button>
+        {(!isOfStaff || (name !== "" && assignee !== name)) && (
+          <Button disabled={handOver.isPending} onClick={() => handOver.mutate("staff")}>
+            Take over
+          </Button>
+        )}
+        {isOfStaff && (
+          <Button disabled={handOver.isPending} onClick={() => handOver.mutate("agent")}>
+            Give back to the agent
+          </Button>
+        )}
       </div>
       {handOver.isError && <ErrorNotice error={handOver.error} />}
+      {write.isError && <ErrorNotice error={write.error} />}
       <form className="composer" onSubmit={send}>
         <label className="visually-hidden" htmlFor="author">
           Your name
@@ -101,7 +112,6 @@ export const Desk = ({ conversation }: { conversation: Conversation }) => {
           <Icon name="send" /> <span>Send</span>
         </Button>
       </form>
-      {write.isError && <ErrorNotice error={write.error} />}
     </section>
   );
 };

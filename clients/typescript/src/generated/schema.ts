@@ -139,8 +139,9 @@ export interface paths {
         delete: operations["delete_conversation"];
         options?: never; head?: never;
         /**
-         * Change a conversation, or who answers in it, with a JSON merge patch (RFC 7396): absent members keep their
-         *     values, `null` removes a member.
+         * Change a conversation, who answers in it, or whose it is, with a JSON merge patch (RFC 7396): absent members
+         *     keep their values, `null` removes a member. With another `userId` the conversation moves to that user, with all
+         *     its messages, turns and events: to the user before, it is deleted.
          */
         patch: operations["patch_conversation"];
         trace?: never;
@@ -1539,7 +1540,7 @@ export interface components {
             userId?: string | null;
             /**
              * Format: int64
-             * @description 1, 2, 3 …: increases by one with every change of title, metadata, context, `handledBy` or
+             * @description 1, 2, 3 …: increases by one with every change of title, metadata, context, user, `handledBy` or
              *     `assignee`.
              */
             version: number;
@@ -1571,8 +1572,8 @@ export interface components {
         /** @description JSON merge patch (RFC 7396) of `ConversationDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         ConversationDraftPatch: {
             /**
-             * @description The member of staff who has taken the conversation over. Users neither see nor change it. Default:
-             *     none.
+             * @description The member of staff who has taken the conversation over, while `handledBy` is `staff`. Users neither
+             *     see nor change it. Default: none.
              */
             assignee?: string | null;
             /**
@@ -1589,6 +1590,11 @@ export interface components {
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The title, for people. Default: none. */
             title?: string | null;
+            /**
+             * @description The user that the conversation belongs to. Users change it only with `conversations:all`.
+             *     Default: none.
+             */
+            userId?: string | null;
         };
         /**
          * ConversationEventData
@@ -2164,7 +2170,7 @@ export interface components {
          */
         MessageDeletedEventData: {
             /** @description The message that is no longer part of the conversation. */
-            message: components["schemas"]["MessageReference"];
+            message: components["schemas"]["MessagePlace"];
         };
         /** @description The state after the change, unless its subject has been deleted since. */
         MessageDeletedEventDataOrDeleted: components["schemas"]["MessageDeletedEventData"] | components["schemas"]["DeletedEventData"];
@@ -2193,7 +2199,7 @@ export interface components {
          */
         MessageId: string;
         /** @description The id of a message and its position in its conversation. */
-        MessageReference: {
+        MessagePlace: {
             /** @description The message's id. */
             id: components["schemas"]["MessageId"];
             /**
@@ -2455,7 +2461,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -4571,6 +4577,16 @@ export interface operations {
             404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
+            /** @description The user has another conversation with the key of this one. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             412: components["responses"]["VersionMismatch"];
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];

@@ -73,8 +73,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   let isLoadingMore = false;
 
   /** One that has moved to another user is deleted for its user, but not for those who see all. */
-  const isPresent = (info: ConversationInfo) =>
-    !deleted.has(info.id) && (userId === undefined || info.userId === userId);
+  const isPresent = (info: ConversationInfo) => !deleted.has(info.id) && (userId === undefined || info.userId === userId);
   const show = (conversations: readonly ConversationInfo[]) =>
     shown.update(() => ({ conversations: conversations.filter(isPresent), status: "ready", hasMore: cursor != null }));
   const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
@@ -114,9 +113,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
         deleted.delete(conversationId);
         shown.update((state) => ({
           ...state,
-          conversations: state.conversations
-            .map((known) => (known.id === conversationId ? conversation : known))
-            .filter(isPresent),
+          conversations: state.conversations.map((known) => (known.id === conversationId ? conversation : known)).filter(isPresent),
         }));
       }
       void request("newest");

@@ -199,8 +199,8 @@ async fn only_staff_moves_conversations_and_never_onto_a_used_key() {
         ),
         (&json!("visitor-1"), &json!(1), &Value::Null)
     );
-    let deleted = api.writer().delete(&format!("/api/conversations/{taken}"));
-    assert_eq!(deleted.await.status, 204);
+    let taken = format!("/api/conversations/{taken}");
+    assert_eq!(api.writer().delete(&taken).await.status, 204);
     assert_eq!(move_it().await.ok()["userId"], "ada");
     let stale = api.writer().request("PATCH", &path);
     let stale = stale

@@ -62,6 +62,7 @@ impl ConversationService {
         }
         let of_staff = |last: &FoundMessage| last.of_staff + i64::from(last.message.is_of_staff());
         let of_staff = last.as_ref().map_or(0, of_staff);
+        let counts = last.as_ref().map(|last| last.counts);
         let last = last.map(|last| last.message);
         // Not from the cache, since it is stored again.
         let original = self.ports.conversations.find(&caller.tenant, from).await?;
@@ -74,6 +75,7 @@ impl ConversationService {
                 turn_count: state.turn_count,
                 to_seq: last.as_ref().map_or(0, |message| message.seq),
                 of_staff,
+                counts,
             }),
             message_count: count,
             excerpt: last.as_ref().map(|message| excerpt(&message.content)),

@@ -1,7 +1,7 @@
 //! Messages that members of staff write in place of the agent.
 
 use domain::{
-    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Stamp,
+    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Scope, Stamp,
     staff_message::{StaffMessageDraft, check_content},
 };
 use ports::{FoundMessage, Idempotent, MessageReference, RepositoryError};
@@ -63,7 +63,14 @@ impl ConversationService {
             Err(ConversationError::Invalid(faults))
         };
         let records = &*self.ports.idempotency;
-        created(records, &caller.tenant, entry.as_ref(), outcome).await
+        let written: Created<Message> =
+            created(records, &caller.tenant, entry.as_ref(), outcome).await?;
+        if written.is_replayed {
+            // It may have been deleted since.
+            self.find_staff_message(caller, (id, written.value.id))
+                .await?;
+        }
+        Ok(written)
     }
 
     /// Replaces the text of a message of staff, if another one is given.
@@ -139,11 +146,16 @@ impl ConversationService {
         caller: &Principal,
         id: ConversationId,
     ) -> Result<(), ConversationError> {
-        self.find_accessible(caller, id).await?;
-        match caller.lacks_to_act_as_staff() {
-            Some(scope) => Err(ConversationError::NotPermitted(scope)),
-            None => Ok(()),
+        let state = self.find_accessible(caller, id).await?;
+        if let Some(scope) = caller.lacks_to_act_as_staff() {
+            return Err(ConversationError::NotPermitted(scope));
         }
+        // Nobody is staff of a conversation of its own.
+        let is_own = caller.user_id.is_some() && caller.user_id == state.user_id;
+        if is_own {
+            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
+        }
+        Ok(())
     }
 
     fn stamp(&self, caller: &Principal) -> Stamp {

@@ -28,7 +28,8 @@ use crate::toolbox::ToolMetrics;
 /// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
 /// first of them. The text and the tool calls go to `sink`. A turn with a journal goes on after its last
 /// entry. It ends with `RequiresAction` if a call waits for an answer, also without a journal: the client then
-/// sends the answer with its next message.
+/// sends the answer with its next message. Where staff handles the conversation, it ends with `HandedOver`
+/// once open calls are finished.
 pub(super) async fn run_agent_loop(
     candidate: &Candidate,
     permit: AttemptPermit,

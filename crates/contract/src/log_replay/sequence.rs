@@ -108,6 +108,7 @@ impl<'s> Sequence<'s> {
             turn_count: original.turn_count,
             to_seq: last.seq,
             of_staff: 0,
+            counts: None,
         });
         self.insert(&conversation, &first, copied).await;
     }

@@ -87,6 +87,8 @@ macro_rules! conversation_promises {
                 a_running_turn_replies_after_a_hand_over,
                 edits_are_busy_while_staff_handles_a_conversation,
                 a_hand_over_dismisses_the_turn_that_waits_for_the_user,
+                a_turn_does_not_begin_to_wait_after_a_hand_over,
+                a_late_change_of_a_title_leaves_a_conversation_waiting,
                 conversations_are_filtered_by_who_handles_them,
             }
             open_turns {

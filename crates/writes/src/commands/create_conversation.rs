@@ -59,7 +59,10 @@ impl CreateConversation {
             FirstMessages::None | FirstMessages::Greeting(_) => true,
             FirstMessages::Forked(copied) => facts
                 .conversation(&self.tenant, copied.from)
-                .is_some_and(|found| found.turn_count == copied.turn_count),
+                .is_some_and(|found| {
+                    let is_current = |counts| found.counts() == counts;
+                    found.turn_count == copied.turn_count && copied.counts.is_none_or(is_current)
+                }),
         };
         if facts.is_name_used(&self.tenant, &self.conversation) || !is_copied_current {
             return Err(RepositoryError::Stale {

@@ -170,7 +170,11 @@ impl Planner<'_> {
     ) -> i64 {
         after.updated_at = at;
         after.last_message_at = Some(at);
-        after.excerpt = Some(excerpt(&reply.content));
+        // What staff has written since is newer than a message that has a place already.
+        let is_newest = |seq| seq == after.last_message_seq || after.staff_messages == 0;
+        if row.reply_seq.is_none_or(is_newest) {
+            after.excerpt = Some(excerpt(&reply.content));
+        }
         if let Some(seq) = row.reply_seq {
             self.rows.rewritten.push(MessageRow {
                 tenant: row.tenant.clone(),

@@ -117,6 +117,7 @@ impl Planner<'_> {
         row.message_id = messages.message.id;
         row.message_seq = Some(messages.message.seq);
         row.turn_number = Some(messages.turn_number);
+        row.is_for_staff = state.is_for_staff();
         row.reuses_message = messages.message.seq <= state.last_message_seq();
         match row.user_message() {
             Some(message) => self.push_message(tenant, message),
@@ -179,7 +180,9 @@ impl Planner<'_> {
                     waiting_since: state.waiting_since(at),
                     updated_at: at,
                     last_message_at: (seq > found.last_message_seq).then_some(at),
-                    excerpt: Some(excerpt(content)),
+                    // The message of a turn that answers again may be followed by those of staff.
+                    excerpt: (seq > found.last_message_seq || found.staff_messages == 0)
+                        .then(|| excerpt(content)),
                     sort_seq,
                 },
             ),
@@ -204,6 +207,7 @@ pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow 
         principal: begin.stamp.actor.clone(),
         message_id: begin.message_id,
         reuses_message: false,
+        is_for_staff: false,
         reply_id: Some(begin.reply_id),
         sort_seq,
         message_seq: None,

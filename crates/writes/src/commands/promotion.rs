@@ -58,6 +58,7 @@ impl Planner<'_> {
             },
             message_seq: Some(message_seq),
             turn_number: Some(after.turn_count),
+            is_for_staff: conversation.is_for_staff(),
             ..waiting.clone()
         };
         let promoted = PromotedTurn {
@@ -80,6 +81,7 @@ impl Planner<'_> {
             agent_version: conversation.agent_version,
             turn_number: after.turn_count,
             message_seq,
+            is_for_staff: row.is_for_staff,
             started_at: at,
         });
         after.turn_count += 1;

@@ -12,8 +12,8 @@ use super::{
 use crate::{Command, Committed, Part, Planned, Planner, PromotedTurn, Reply, Scope};
 
 /// Makes a running turn wait: it stays in progress, but no node runs it. Its text so far becomes the
-/// agent's message. If another message waits already, the turn completes at once instead, as if that had
-/// arrived later. Writes nothing unless the turn is in progress under `node`.
+/// agent's message. If another message waits already, or staff handles the conversation, the turn completes
+/// at once instead, as if that had happened later. Writes nothing unless the turn is in progress under `node`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuspendTurn {
     /// The tenant.
@@ -100,7 +100,7 @@ impl Command for SuspendTurn {
         let (Some(row), Some(conversation)) = (own, conversation) else {
             return Ok(Planned::Rejected(SuspendOutcome::NotOwned));
         };
-        if conversation.queued_messages() > 0 {
+        if conversation.queued_messages() > 0 || conversation.is_for_staff() {
             let reply = self.dismissed_reply();
             let end = Ending {
                 status: TurnStatus::Completed,

@@ -1,8 +1,6 @@
 //! The next version of a conversation.
 
-use domain::{
-    Conversation, EventType, Handler, Stamp, TenantId, event_data::ConversationMove,
-};
+use domain::{Conversation, EventType, Handler, Stamp, TenantId, event_data::ConversationMove};
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
     write_store::{ConversationFacts, ConversationUpdate},
@@ -62,7 +60,7 @@ impl Command for UpdateConversation {
         let stored = facts.conversation(&self.tenant, changed.id);
         let conversation = stored.map_or_else(
             || changed.clone(),
-            |stored| updated_conversation(stored, changed),
+            |stored| updated_conversation(stored, changed, &self.stamp),
         );
         Some(Some((Committed::at(at), conversation)))
     }
@@ -78,7 +76,7 @@ impl Command for UpdateConversation {
         };
         let before = conversation.version - 1;
         check_version("conversation", stored.version, Some(before))?;
-        let conversation = updated_conversation(stored, conversation);
+        let mut conversation = updated_conversation(stored, conversation, stamp);
         let moved = (stored.user_id != conversation.user_id).then(|| ConversationMove {
             from: stored.user_id.clone(),
             version: stored.version,
@@ -94,6 +92,9 @@ impl Command for UpdateConversation {
         {
             // The update below changes this row, too, and a row must be changed once.
             planner.rows.advances.pop();
+            conversation
+                .open_turns
+                .retain(|open| Some(open.id) != stored.running);
         }
         let sort_seq = planner.log(tenant, stamp, |position| {
             event_rows::conversation_updated(position, &conversation, moved)
@@ -113,8 +114,14 @@ impl Command for UpdateConversation {
 
 /// Applies the client's changes in `changed` to the stored conversation. Its times never run
 /// backwards.
-fn updated_conversation(stored: &ConversationFacts, changed: &Conversation) -> Conversation {
+fn updated_conversation(
+    stored: &ConversationFacts,
+    changed: &Conversation,
+    stamp: &Stamp,
+) -> Conversation {
+    let (since, next) = (stored.waiting_since, changed.handled_by);
     Conversation {
+        waiting_since: stored.handled_by.waiting_since(since, next, stamp.time),
         agent_id: stored.agent_id,
         message_count: stored.message_count(),
         created_at: stored.created_at,

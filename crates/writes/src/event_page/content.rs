@@ -4,7 +4,7 @@ use domain::{
     Event, EventData, EventType, Message, Turn, TurnStatus,
     event::event_id,
     event_data::{
-        ConversationMove, ConversationUpdateData, EventMessage, MessageReference, SupersededRange,
+        ConversationMove, ConversationUpdateData, EventMessage, MessagePlace, SupersededRange,
         Tombstone,
     },
 };
@@ -114,7 +114,7 @@ fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {
 
 /// A message that was deleted since is not shown.
 fn message_data(row: &EventRow, content: &EventContent) -> Result<EventData, RepositoryError> {
-    let MessageReference { seq, .. } = parse_data(row)?;
+    let MessagePlace { seq, .. } = parse_data(row)?;
     let id = row.conversation_id.map(|conversation| (conversation, seq));
     let message = id.and_then(|id| content.messages.get(&id));
     Ok(

@@ -171,7 +171,7 @@ impl TurnMessages {
             reply_seq: turn.reply_seq.unwrap_or(next_seq),
             turn_number: turn.turn_number?,
             retry_of: turn.turn.retry_of,
-            are_for_staff: conversation.is_some_and(ConversationFacts::is_for_staff),
+            are_for_staff: turn.is_for_staff,
         })
     }
 }

@@ -273,7 +273,7 @@ fn greeting(request: &ModelRequest) -> Option<&str> {
     let greeting = request.agent.config.greeting.as_deref()?;
     let first = request.history.first()?;
     // A reply whose question is cut off is no greeting.
-    let is_first = first.seq == 1 && first.role == Role::Agent;
+    let is_first = first.seq == 1 && first.role == Role::Agent && !first.is_of_staff;
     let is_greeting = greeting.contains("{{") || &*first.content == greeting;
     (is_first && is_greeting).then_some(&*first.content)
 }

@@ -96,8 +96,12 @@ impl ConversationSql for PostgresStore {
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = $5 and c.user_id = $6");
     const LIST_OF_STAFF: &'static str = list!(of_staff!());
     const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
-        " and c.handled_by is distinct from 'staff' and $7::text is null",
-        of_agents_and_user!()
+        " and c.handled_by is distinct from 'staff' and $6::text is null and $7::text is null",
+        " and ($5::uuid[] is null or c.agent_id = any($5))"
+    ));
+    const LIST_OF_USER_AND_HANDLER: &'static str = list!(concat!(
+        " and c.user_id = $6 and ($5::uuid[] is null or c.agent_id = any($5)) \
+          and coalesce(c.handled_by, 'agent') = $8 and ($7::text is null or c.assignee = $7)"
     ));
     const LIST_WAITING: &'static str = list!(
         concat!(" and c.waiting_since is not null", of_staff!()),

@@ -104,8 +104,13 @@ impl ConversationSql for SqliteStore {
     const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = ?5 and c.user_id = ?6");
     const LIST_OF_STAFF: &'static str = list!(of_staff!());
     const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
-        " and c.handled_by is not 'staff' and ?7 is null",
-        of_agents_and_user!()
+        " and c.handled_by is not 'staff' and ?6 is null and ?7 is null",
+        among_agents!()
+    ));
+    const LIST_OF_USER_AND_HANDLER: &'static str = list!(concat!(
+        " and c.user_id = ?6 and coalesce(c.handled_by, 'agent') = ?8 \
+          and (?7 is null or c.assignee = ?7)",
+        among_agents!()
     ));
     const LIST_WAITING: &'static str = list!(
         concat!(" and c.waiting_since is not null", of_staff!()),

@@ -33,7 +33,7 @@ pub(super) fn components() -> Value {
             "IfMatch": {
                 "name": "If-Match", "in": "header", "required": false,
                 "description": "Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any.",
-                "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\"(, *\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")*)$"},
+                "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9a-f]{1,16})?\"(, *\"v[0-9]{1,15}(\\.[0-9a-f]{1,16})?\")*)$"},
             },
             "IfNoneMatch": {
                 "name": "If-None-Match", "in": "header", "required": false,

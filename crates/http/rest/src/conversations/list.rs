@@ -12,6 +12,9 @@ use kit::{
 };
 use ports::Handling;
 
+/// The maximum length of the name of a member of staff, in characters.
+const MAX_ASSIGNEE: u32 = 128;
+
 /// List conversations, the one with the latest activity first.
 #[utoipa::path(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
@@ -52,6 +55,10 @@ pub async fn list_conversations(
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
     }
     let handling = handling(&mut query);
+    if key.is_some() && handling.is_some() {
+        let detail = "cannot be combined with 'handledBy', 'assignee' and 'waiting'";
+        query.add_fault("key", FaultCode::NotCombinable, detail);
+    }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
     // A malformed id selects no conversations, like the id of an agent that does not exist.
@@ -86,7 +93,7 @@ pub async fn list_conversations(
 
 /// Reads who handles the conversations.
 fn handling(query: &mut QueryParameters) -> Option<Handling> {
-    let assignee = query.text("assignee").map(ToOwned::to_owned);
+    let assignee = query.bounded_text("assignee", MAX_ASSIGNEE);
     let handler = query.text("handledBy").map(ToOwned::to_owned);
     let waiting = query.text("waiting").map(ToOwned::to_owned);
     if waiting.as_deref().is_some_and(|waiting| waiting != "true") {

@@ -21,6 +21,8 @@ pub struct TurnRow {
     pub message_id: MessageId,
     /// True if an earlier turn stored the user's message.
     pub reuses_message: bool,
+    /// True if staff handled the conversation when the turn started: the agent does not reply.
+    pub is_for_staff: bool,
     /// The id of the agent's message; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,
     /// Its sort key in listings: the position of its first event.
@@ -159,6 +161,8 @@ pub struct TurnStart {
     pub turn_number: i64,
     /// The position of the user's message in the conversation.
     pub message_seq: i64,
+    /// True if staff handles the conversation.
+    pub is_for_staff: bool,
     /// The time.
     pub started_at: Timestamp,
 }

@@ -27,6 +27,7 @@ fn fork(turn_count: i64) -> CreateConversation {
         turn_count,
         to_seq: 3,
         of_staff: 0,
+        counts: None,
     });
     creation(fixture::conversation(2, agent().id), first)
 }

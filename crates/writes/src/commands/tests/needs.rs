@@ -193,6 +193,7 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
             turn_count: 2,
             to_seq: 3,
             of_staff: 0,
+            counts: None,
         }),
         stamp: stamp(),
         idempotency: Some(fixture::entry("new")),

@@ -124,6 +124,7 @@ impl Writing {
                 turn_count: original.turn_count,
                 to_seq: visible[at],
                 of_staff: 0,
+                counts: None,
             }),
             stamp: fixture::stamp(1),
             idempotency: None,

@@ -27,13 +27,14 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, queued_at) \
+            client_tools, continues, level, is_for_staff, queued_at) \
         select n.*, case n.status when 'queued' then clock_timestamp() end from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
             10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
             18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
-            24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb, 30 jsonb, 31 integer
+            24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb, 30 jsonb, 31 integer,
+            32 boolean
         ),
         " as n (tenant, id, conversation, agent, agent_version, status) \
         where true"
@@ -54,10 +55,13 @@ relational::statements! {
 
     const START: &str = concat!(
         "update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
-            turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
+            turn_number = n.turn_number, message_seq = n.message_seq, is_for_staff = n.is_for_staff, \
+            started_at = n.started \
         from ",
-        unnest!(1 text, 2 uuid, 3 uuid, 4 bigint, 5 bigint, 6 bigint, 7 timestamptz),
-        " as n (tenant, id, node, agent_version, turn_number, message_seq, started) \
+        unnest!(
+            1 text, 2 uuid, 3 uuid, 4 bigint, 5 bigint, 6 bigint, 7 boolean, 8 timestamptz
+        ),
+        " as n (tenant, id, node, agent_version, turn_number, message_seq, is_for_staff, started) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
@@ -157,6 +161,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             })
             .column(rows, |row| row.turn.continues.as_ref().map(Json))
             .column(rows, |row| row.level)
+            .column(rows, |row| row.is_for_staff)
     });
 }
 
@@ -188,6 +193,7 @@ pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
             .column(rows, |row| row.agent_version)
             .column(rows, |row| row.turn_number)
             .column(rows, |row| row.message_seq)
+            .column(rows, |row| row.is_for_staff)
             .column(rows, |row| row.started_at.date_time())
     });
 }

@@ -51,11 +51,14 @@ pub trait ConversationSql:
         /// Those of user 6 with agent 5 alone.
         const LIST_OF_BOTH: &'static str;
 
-        /// Those that staff handles, with one of agents 5, and of user 6 and by member 7 if these are given.
+        /// Those that staff handles, with one of agents 5, and by member 7 if that is given.
         const LIST_OF_STAFF: &'static str;
 
-        /// Those that the agent handles, with one of agents 5, and of user 6 if that is given.
+        /// Those that the agent handles, with one of agents 5.
         const LIST_WITHOUT_STAFF: &'static str;
+
+        /// Those of user 6 that 8 handles, with one of agents 5, and by member 7 if that is given.
+        const LIST_OF_USER_AND_HANDLER: &'static str;
 
         /// At most 2 conversations that wait for staff, after the time and id 3 and 4, with the same filters.
         const LIST_WAITING: &'static str;
@@ -161,6 +164,16 @@ fn listing<'q, S: ConversationSql>(
         parameters.extend(user.map(Parameter::from));
         return (statement, parameters);
     };
+    if let (Some(user), Some((handler, assignee))) = (user, handling.by_activity()) {
+        let assignee = Parameter::from(assignee);
+        parameters.extend([
+            Parameter::Ids(agents),
+            user.into(),
+            assignee,
+            handler.into(),
+        ]);
+        return (S::LIST_OF_USER_AND_HANDLER, parameters);
+    }
     let (statement, assignee) = match handling {
         Handling::Agent => (S::LIST_WITHOUT_STAFF, None),
         Handling::Staff(assignee) => (S::LIST_OF_STAFF, assignee.as_deref()),

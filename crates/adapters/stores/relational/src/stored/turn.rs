@@ -24,7 +24,7 @@ macro_rules! turn_columns {
             " as status, r.principal, r.input, r.message_id, r.turn_number, r.message_seq, \
              r.reply_seq, r.degraded, r.tool_calls, r.usage, r.metadata, r.error, r.node_id, \
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
-             r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, \
+             r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
              r.action_expires_at"
         )
@@ -97,6 +97,7 @@ pub struct TurnColumns {
     client_message_id: Option<String>,
     retry_of: Option<Uuid>,
     reuses_message: bool,
+    is_for_staff: bool,
     reply_message_id: Option<Uuid>,
     sort_seq: i64,
     level: Option<i32>,
@@ -203,6 +204,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             principal: PrincipalId::new(row.principal),
             message_id: MessageId::new(row.message_id),
             reuses_message: row.reuses_message,
+            is_for_staff: row.is_for_staff,
             reply_id: row.reply_message_id.map(MessageId::new),
             sort_seq: Seq(row.sort_seq),
             message_seq: row.message_seq,

@@ -18,9 +18,10 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, queued_at) \
+            client_tools, continues, level, is_for_staff, queued_at) \
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, case ?6 when 'queued' then ",
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, \
+            case ?6 when 'queued' then ",
         now!(),
         " end)"
     );
@@ -32,7 +33,7 @@ relational::statements! {
 
     const START: &str = "\
         update turns set status = 'in_progress', node_id = ?, agent_version = ?, turn_number = ?, \
-            message_seq = ?, started_at = ? \
+            message_seq = ?, is_for_staff = ?, started_at = ? \
         where tenant_id = ? and id = ?";
 
     const WAIT: &str = concat!(
@@ -107,6 +108,7 @@ pub(super) fn insert<'r>(
             json_unless_empty(row.client_tools.is_empty(), &row.client_tools)?,
             json_unless_empty(turn.continues.is_none(), &turn.continues)?,
             row.level.map(i64::from).into(),
+            row.is_for_staff.into(),
         ],
     );
     Ok(())
@@ -141,6 +143,7 @@ pub(super) fn start<'r>(changes: &mut Changes<'r>, row: &'r TurnStart) {
             row.agent_version.into(),
             row.turn_number.into(),
             row.message_seq.into(),
+            row.is_for_staff.into(),
             row.started_at.into(),
             row.tenant.as_str().into(),
             row.id.into(),
