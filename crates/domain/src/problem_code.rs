@@ -48,7 +48,7 @@ problem_codes! {
     InvalidCredentials = "invalid_credentials", 401, "The credential is not valid.", false, "Check the key or token; it may be mistyped, revoked, or from another service.";
     TokenExpired = "token_expired", 401, "The token has expired.", false, "Fetch a new token.";
     InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is valid once, for 30 seconds.";
-    OwnConversation = "own_conversation", 403, "Nobody decides for staff in their own conversation.", false, "Let another member of staff decide, without `X-User-Id`.";
+    OwnConversation = "own_conversation", 403, "Nobody acts for staff in their own conversation.", false, "Let another member of staff do it, without `X-User-Id`.";
     InsufficientScope = "insufficient_scope", 403, "The credential does not allow this.", false, "Use a credential with the scope named in `detail`.";
     OriginNotAllowed = "origin_not_allowed", 403, "Pages of this origin may not do this.", false, "Call from an origin that `SERVER__ALLOWED_ORIGINS` and the `allowedOrigins` of the credential, if it has any, allow.";
     RouteNotFound = "route_not_found", 404, "No resource exists at this path.", false, "Compare the path with `/openapi.json`.";

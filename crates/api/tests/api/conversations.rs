@@ -30,6 +30,7 @@ async fn a_conversation_starts_with_the_greeting() {
       "createdAt": "[time]",
       "excerpt": "Good morning!",
       "forkedFrom": null,
+      "handledBy": "agent",
       "id": "[id]",
       "key": null,
       "lastMessageAt": "[time]",
@@ -145,7 +146,7 @@ async fn title_and_metadata_change_and_nothing_else_does() {
         .await;
     assert_eq!(same.ok()["version"], 2);
     for rejected in [
-        json!({"userId": "eve"}),
+        json!({"agentId": agent}),
         json!({"title": "x".repeat(201)}),
         json!([]),
     ] {

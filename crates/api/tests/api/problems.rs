@@ -107,6 +107,13 @@ provoked! {
         api.writer().post("/api/agents", json!({"name": "Ada", "config": {"rules": rules}})).await
     };
     key_not_found: KeyNotFound = |api| api.writer().get("/api/keys/0").await;
+    conversation_key_in_use: ConversationKeyInUse = |api| {
+        let agent = api.agent_id().await;
+        let of = |user: &str| json!({"agentId": agent, "conversationKey": "k", "userId": user});
+        api.conversation(of("ada")).await;
+        let path = format!("/api/conversations/{}", id_of(&api.conversation(of("bob")).await));
+        api.writer().patch(&path, json!({"userId": "ada"})).await
+    };
     message_not_found: MessageNotFound = |api| {
         let agent = api.agent_id().await;
         let conversation = api.conversation(json!({"agentId": agent})).await;

@@ -26,6 +26,9 @@ pub enum ConversationError {
     /// The caller may not do this without a scope.
     #[error("needs the scope {}", .0.as_str())]
     NotPermitted(Scope),
+    /// The caller would be staff in its own conversation.
+    #[error("nobody acts for staff in their own conversation")]
+    OwnConversation,
     /// The caller may not use this user id.
     #[error(
         "must be absent or the caller's own id: only `conversations:all` lets a user reach the \

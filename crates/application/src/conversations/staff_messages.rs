@@ -1,7 +1,7 @@
 //! Messages that members of staff write in place of the agent.
 
 use domain::{
-    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Scope, Stamp,
+    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Stamp,
     staff_message::{StaffMessageDraft, check_content},
 };
 use ports::{FoundMessage, Idempotent, MessageReference, RepositoryError};
@@ -150,10 +150,9 @@ impl ConversationService {
         if let Some(scope) = caller.lacks_to_act_as_staff() {
             return Err(ConversationError::NotPermitted(scope));
         }
-        // Nobody is staff of a conversation of its own.
         let is_own = caller.user_id.is_some() && caller.user_id == state.user_id;
         if is_own {
-            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
+            return Err(ConversationError::OwnConversation);
         }
         Ok(())
     }

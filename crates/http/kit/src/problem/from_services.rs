@@ -198,6 +198,7 @@ impl From<ConversationError> for ApiError {
                 Self::faults(ProblemCode::ValidationFailed, faults)
             }
             ConversationError::NotPermitted(scope) => missing_scope(scope),
+            ConversationError::OwnConversation => Self::new(ProblemCode::OwnConversation),
             ConversationError::ForeignUser => {
                 let detail = error.to_string();
                 Self::invalid("/userId", FaultCode::NotCombinable, detail)

@@ -2,6 +2,7 @@
 
 use domain::{
     AgentDraft, ConversationDraft, Scope, Sizes, Timestamp, UserDraft, config::MetadataSchema,
+    staff_message::StaffMessageDraft,
 };
 use rest::{
     agents::RuleTestRequest,
@@ -76,6 +77,7 @@ struct Key {
     KeyDraft,
     KeyRotation,
     RuleTestRequest,
+    StaffMessageDraft,
     TicketRequest,
     UserDraft,
     UserTokenDraft,
