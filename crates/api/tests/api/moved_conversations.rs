@@ -109,22 +109,26 @@ async fn a_conversation_moves_with_everything_in_it() {
     );
     let anew = visitor.post("/api/chat", chat).await.ok();
     assert_ne!(anew["conversationId"], id);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_moves_to_nobody() {
+    let api = ApiServer::start().await;
+    let SignIn { visitor, ada } = SignIn::on(&api).await;
+    let chat = json!({"agentId": api.agent_id().await, "message": "Hi"});
+    let reply = visitor.post("/api/chat", chat).await.ok();
+    let id = text(&reply["conversationId"]);
+    let path = format!("/api/conversations/{id}");
+    move_to(&api, &id, json!("ada")).await;
     let to_nobody = move_to(&api, &id, Value::Null).await;
     assert_eq!(to_nobody["userId"], Value::Null);
     assert_eq!(ada.get(&path).await.status, 404);
-    let none: [(String, String); 0] = [];
-    let lost = with_user(["conversation.deleted"], "ada");
-    assert_eq!(events_of(&ada, &id).await, lost);
-    assert_eq!(
-        events_of(&visitor, &id).await,
-        with_user(["conversation.deleted"], "visitor-1")
-    );
-    let deleted = api.writer().delete(&path).await;
-    assert_eq!(deleted.status, 204);
-    assert_ne!(
-        events_of(&api.reader(), &text(&anew["conversationId"])).await,
-        none
-    );
+    for (user, name) in [(&ada, "ada"), (&visitor, "visitor-1")] {
+        let lost = with_user(["conversation.deleted"], name);
+        assert_eq!(events_of(user, &id).await, lost);
+    }
+    assert_eq!(api.writer().delete(&path).await.status, 204);
     api.stop().await;
 }
 
@@ -135,9 +139,9 @@ async fn the_user_before_learns_nothing_from_the_event_of_a_move() {
     let agent = api.agent_id().await;
     let made = json!({"agentId": agent, "userId": "visitor-1", "title": "A question"});
     let id = id_of(&api.conversation(made).await);
-    let patch = json!({"userId": "ada", "title": "Secret", "metadata": {"plan": "secret"}});
+    let change = json!({"userId": "ada", "title": "Secret", "metadata": {"plan": "secret"}});
     let path = format!("/api/conversations/{id}");
-    api.writer().patch(&path, patch).await.ok();
+    api.writer().patch(&path, change).await.ok();
     let events = "/api/events?since=0&types=conversation.deleted,conversation.updated";
     let read = visitor.get(events).await;
     let event = read.ok()["data"][0].take();
@@ -168,12 +172,12 @@ async fn only_staff_moves_conversations_and_never_onto_a_used_key() {
     let id = id_of(&api.conversation(make("visitor-1")).await);
     let path = format!("/api/conversations/{id}");
     for user in [json!("visitor-1"), json!("ada"), Value::Null] {
-        let patch = json!({"userId": user});
-        let rejected = visitor.patch(&path, patch.clone()).await;
+        let change = json!({"userId": user});
+        let rejected = visitor.patch(&path, change.clone()).await;
         rejected.problem(ProblemCode::InsufficientScope);
-        let hidden = ada.patch(&path, patch.clone()).await;
+        let hidden = ada.patch(&path, change.clone()).await;
         hidden.problem(ProblemCode::ConversationNotFound);
-        let foreign = api.other_tenant().patch(&path, patch).await;
+        let foreign = api.other_tenant().patch(&path, change).await;
         foreign.problem(ProblemCode::ConversationNotFound);
     }
     let reader = api.caller_with_scopes(&[Scope::ConversationsRead]).await;
@@ -186,8 +190,8 @@ async fn only_staff_moves_conversations_and_never_onto_a_used_key() {
     }
     let taken = id_of(&api.conversation(make("ada")).await);
     let move_it = async || {
-        let patch = json!({"userId": "ada", "title": "x"});
-        api.writer().patch(&path, patch).await
+        let change = json!({"userId": "ada", "title": "x"});
+        api.writer().patch(&path, change).await
     };
     move_it().await.problem(ProblemCode::ConversationKeyInUse);
     let unchanged = api.reader().get(&path).await.ok();

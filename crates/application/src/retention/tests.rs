@@ -61,9 +61,9 @@ async fn sweeps_every_minute_until_stopped_despite_errors() {
         let mut times = Vec::new();
         for is_unavailable in [true, false, false] {
             *log.is_unavailable.lock() = is_unavailable;
-            tokio::time::sleep(Duration::from_secs(59)).await;
+            sleep(Duration::from_secs(59)).await;
             times.push(log.calls.lock().len());
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            sleep(Duration::from_secs(1)).await;
         }
         stop.cancel();
         times
