@@ -58,7 +58,9 @@ test.each([
   const admin = createClient({ url: service.url, apiKey: service.admin });
   const userId = `moving-${isUser}`;
   const { id } = await admin.conversations.create({ agentId, userId });
-  const { token } = await admin.userTokens.create({ userId });
+  const scopes = ["chat:write", "conversations:read", "events:read"] as const;
+  const issuer = createClient({ url: service.url, apiKey: service.key(["user-tokens:issue", ...scopes].join()) });
+  const { token } = await issuer.userTokens.create({ userId, scopes: [...scopes] });
   const client = isUser ? createClient({ url: service.url, getToken: () => token }) : admin;
   const list = liveConversations(client, isUser ? {} : { userId });
   const unsubscribe = list.subscribe(() => {});

@@ -39,6 +39,9 @@ export const calls: {
     patch: async () => (await service.conversations.patch(id, { title: text })).version,
     delete: () => service.conversations.delete(id),
     listMessages: async () => (await service.conversations.listMessages(id, { order: "desc" })).data.map(({ content }) => content).join(),
+    writeMessage: async () => (await service.conversations.writeMessage(id, { content: text, author: { name: text } })).id,
+    patchMessage: async () => (await service.conversations.patchMessage(id, id, { content: text })).content,
+    deleteMessage: () => service.conversations.deleteMessage(id, id),
     listTurns: async () => (await service.conversations.listTurns(id)).data.map(({ status }) => status).join(),
   },
   engines: { list: async () => (await service.engines.list()).data.length },
@@ -103,6 +106,10 @@ export const subjectOf = (event: LogEvent): string => {
     case "turn.failed":
     case "turn.cancelled":
       return "turn" in event.data ? event.data.turn.id : "deleted";
+    case "message.created":
+    case "message.updated":
+    case "message.deleted":
+      return "message" in event.data ? event.data.message.id : "deleted";
     case "user.updated":
       return "userId" in event.data ? event.data.userId : "deleted";
     default:
