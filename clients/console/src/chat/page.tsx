@@ -69,7 +69,8 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { messages, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
   const agentGreeting = useGreeting(agentId);
-  const isNew = messages.length === 0 && (status === "ready" || isWithoutUpdates(error));
+  // A greeting that is shown before the conversation exists has the id of the agent.
+  const isNew = messages.every(({ id }) => id === agentId) && (status === "ready" || isWithoutUpdates(error));
   const greeting = isNew ? agentGreeting : undefined;
   const [draft, setDraft] = useDraft(messages);
   const [editing, setEditing] = useState<{ id: string; text: string }>();
@@ -132,7 +133,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       </PageHeader>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
         {messages.length === 0 && status === "loading" && <Loading />}
-        {greeting !== undefined && (
+        {greeting !== undefined && messages.length === 0 && (
           <article className="message agent" aria-label="Agent">
             <Reply text={greeting} toolCalls={[]} />
           </article>
