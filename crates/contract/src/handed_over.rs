@@ -1,13 +1,14 @@
 //! Conversations that staff handles.
 
 use domain::{
-    ActionNeeded, AgentReach, Conversation, EventType, FinishReason, Handler, Listed, TurnStatus,
+    ActionNeeded, AgentReach, Conversation, EventType, FinishReason, Handler, Listed, Repetition,
+    TurnStatus,
 };
 use ports::{ConversationFilter, ConversationPosition, ConversationQuery, Handling};
 use writes::{BeginOutcome, RecordTurnOutcome, SuspendOutcome, TurnEnding, UpdateConversation};
 
 use crate::{
-    Store, fixture, log, lookup,
+    Store, fixture, log, lookup, past_calls,
     results::ResultExt as _,
     setup, staff_messages,
     waiting_turns::{call, far, record, suspend, wait},
@@ -182,6 +183,22 @@ pub async fn a_late_change_of_a_title_leaves_a_conversation_waiting(storage: &St
             waiting_since(storage, &original).await
         ),
         (since, since)
+    );
+}
+
+/// The calls of a turn without a reply, since staff handles the conversation, are kept like those of one that
+/// has failed.
+pub async fn history_keeps_turns_for_staff_that_may_have_acted(storage: &Store) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let turn = past_calls::begin(1, &agent, &conversation, 0);
+    past_calls::start(storage, &turn, 1, Repetition::Acts).await;
+    let ending = TurnEnding::HandedOver {
+        tool_calls: Vec::new(),
+    };
+    setup::finish_turn(storage, fixture::finish(&turn, ending)).await;
+    assert_eq!(
+        past_calls::shown(storage, &conversation, 2).await,
+        ["1 user Question 1 [call 1] LeftOut"]
     );
 }
 

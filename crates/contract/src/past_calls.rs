@@ -5,7 +5,7 @@ use domain::{
     ToolStep, TurnStep,
 };
 use ports::HistoryQuery;
-use writes::{BeginTurn, RecordSteps, TurnEnding};
+use writes::{BeginTurn, RecordSteps};
 
 use crate::{
     Store, fixture, lookup,
@@ -197,22 +197,6 @@ pub async fn history_keeps_failed_turns_with_an_approved_call(storage: &Store) {
     assert_eq!(
         shown(storage, &conversation, 2).await,
         ["1 user Question 1 [call 1] Failed"]
-    );
-}
-
-/// The calls of a turn without a reply, since staff handles the conversation, are kept like those of one that
-/// has failed.
-pub async fn history_keeps_turns_for_staff_that_may_have_acted(storage: &Store) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let turn = begin(1, &agent, &conversation, 0);
-    start(storage, &turn, 1, Repetition::Acts).await;
-    let ending = TurnEnding::HandedOver {
-        tool_calls: Vec::new(),
-    };
-    setup::finish_turn(storage, fixture::finish(&turn, ending)).await;
-    assert_eq!(
-        shown(storage, &conversation, 2).await,
-        ["1 user Question 1 [call 1] LeftOut"]
     );
 }
 

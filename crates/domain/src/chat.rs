@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Audience, ConversationId, FinishReason, MessageId, Seq, Timestamp, ToolCall, TurnId,
-    Usage, tool_visibility::show_calls,
+    TurnStarted, Usage, tool_visibility::show_calls,
 };
 
 /// The agent's reply, with the ids of its turn and conversation.
@@ -46,6 +46,25 @@ pub struct ChatReply {
 }
 
 impl ChatReply {
+    /// The reply of a turn that has none, since staff handles its conversation.
+    pub fn handed_over(turn: &TurnStarted, tool_calls: &[ToolCall], created_at: Timestamp) -> Self {
+        Self {
+            message: String::new(),
+            conversation_id: turn.conversation_id,
+            turn_id: turn.turn_id,
+            message_id: None,
+            agent_id: turn.agent_id,
+            agent_version: turn.agent_version,
+            engine: None,
+            degraded: false,
+            finish_reason: FinishReason::HandedOver,
+            usage: None,
+            tool_calls: Self::calls_of_turn(tool_calls),
+            created_at,
+            seq: None,
+        }
+    }
+
     /// Returns the calls of a turn that its reply contains.
     pub fn calls_of_turn(calls: &[ToolCall]) -> Vec<ToolCall> {
         let is_any_open = calls.iter().any(|call| call.needs.is_some());

@@ -120,6 +120,13 @@ impl Conversation {
     /// Returns the next version of this conversation, with the content of `draft`. Returns `None`
     /// if nothing changes.
     pub fn changed_to(&self, draft: ConversationDraft, now: Timestamp) -> Option<Self> {
+        // Nobody has a conversation that the agent handles.
+        let draft = ConversationDraft {
+            assignee: draft
+                .assignee
+                .filter(|_| draft.handled_by == Handler::Staff),
+            ..draft
+        };
         if self.draft() == draft {
             return None;
         }
@@ -131,10 +138,7 @@ impl Conversation {
                 .handled_by
                 .waiting_since(self.waiting_since, draft.handled_by, now),
             handled_by: draft.handled_by,
-            // Nobody has a conversation that the agent handles.
-            assignee: draft
-                .assignee
-                .filter(|_| draft.handled_by == Handler::Staff),
+            assignee: draft.assignee,
             user_id: draft.user_id,
             version: self.version + 1,
             updated_at: now.max(self.updated_at),
@@ -170,7 +174,7 @@ impl Conversation {
 }
 
 impl Handler {
-    /// Who answers unless stated otherwise.
+    /// The default.
     const fn agent() -> Self {
         Self::Agent
     }

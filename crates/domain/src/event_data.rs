@@ -246,7 +246,7 @@ pub struct MessagePlace {
     pub seq: i64,
 }
 
-/// What the log stores about an update of a conversation, unless it is nothing.
+/// The data of an event about an update of a conversation; absent if it is empty.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationUpdateData {

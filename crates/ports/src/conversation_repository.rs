@@ -22,7 +22,7 @@ pub struct ConversationFilter {
     pub handling: Option<Handling>,
 }
 
-/// Who handles a conversation, as a filter.
+/// A filter by the side that handles a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Handling {

@@ -25,9 +25,9 @@ pub struct ModelRequest {
     pub turn_number: i64,
     /// The user of the conversation, if known.
     pub user_id: Option<String>,
-    /// What is stored about the user.
+    /// The stored user.
     pub user: Option<Arc<User>>,
-    /// What models are told about the conversation.
+    /// The context of the conversation.
     pub context: Option<Arc<str>>,
     /// The conversation before this message, with earlier tool calls, oldest first. Empty in the first
     /// request of an immediate engine.

@@ -50,6 +50,10 @@ async fn the_agent_is_silent_while_staff_handles_the_conversation() {
     rejected.problem(ProblemCode::ConversationBusy);
     let handed_back = hand_over(&api.writer(), &made, "agent").await;
     assert_eq!(handed_back.get("waitingSince"), None);
+    let path = format!("/api/conversations/{}", id_of(&made));
+    // Nobody has a conversation that the agent handles: nothing changes.
+    let taken = api.writer().patch(&path, json!({"assignee": "mia"})).await;
+    assert_eq!(taken.ok(), handed_back);
     let reply = api.chat(chat).await;
     assert_eq!(reply["finishReason"], "stop");
     assert!(reply["messageId"].is_string(), "{reply}");

@@ -77,7 +77,7 @@ pub struct Caches {
     pub agents: Arc<AgentCache>,
     /// Conversation states.
     pub states: Arc<StateCache>,
-    /// What models are told about conversations.
+    /// The contexts of conversations, for models.
     pub contexts: Arc<ContextCache>,
     /// Users.
     pub users: Arc<UserCache>,

@@ -27,7 +27,7 @@ pub struct NewTurn {
     turn: TurnId,
     /// The name of a conversation that is created with the turn.
     name: Option<ConversationName>,
-    /// What models are told about a conversation that is created with the turn.
+    /// The context of a conversation that is created with the turn.
     new_context: Option<Arc<Option<Arc<str>>>>,
 }
 

@@ -51,7 +51,7 @@ pub struct ChatCommand {
     /// The title of a conversation that this message creates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What models are told about a conversation that this message creates.
+    /// The context of a conversation that this message creates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// The client's own id of the message.

@@ -63,7 +63,7 @@ struct RunningTask<'a> {
     runner: &'a TurnRunner,
 }
 
-/// What the engine is given, besides the message.
+/// The input of the engine besides the message.
 struct ReadForReply {
     window: Vec<HistoryMessage>,
     context: Option<Arc<str>>,
@@ -182,22 +182,7 @@ impl RunningTask<'_> {
     /// Ends the turn without a reply, since staff handles the conversation.
     async fn leave_to_staff(&self, tool_calls: Vec<ToolCall>) -> FinishedTurn {
         let now = self.context.ports.clock.now();
-        let started = &self.task.started;
-        let reply = ChatReply {
-            message: String::new(),
-            conversation_id: started.conversation_id,
-            turn_id: started.turn_id,
-            message_id: None,
-            agent_id: started.agent_id,
-            agent_version: started.agent_version,
-            engine: None,
-            degraded: false,
-            finish_reason: FinishReason::HandedOver,
-            usage: None,
-            tool_calls: ChatReply::calls_of_turn(&tool_calls),
-            created_at: now,
-            seq: None,
-        };
+        let reply = ChatReply::handed_over(&self.task.started, &tool_calls, now);
         let store_start = Instant::now();
         let ending = TurnEnding::HandedOver { tool_calls };
         let stored = self.finisher().store(ending, now).await;

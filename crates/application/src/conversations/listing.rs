@@ -26,7 +26,7 @@ pub struct ConversationListing {
     pub agent_id: Option<AgentId>,
     /// The user of the conversations, if only theirs are listed.
     pub user_id: Option<String>,
-    /// Who handles the conversations, if only those are listed.
+    /// The side that handles the conversations, if only its are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
 }

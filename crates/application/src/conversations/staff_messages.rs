@@ -11,7 +11,7 @@ use writes::{ChangeStaffMessage, StaffMessageChange, WriteStaffMessage};
 use super::{ConversationError, ConversationService, update::CHANGE_ATTEMPTS};
 use crate::idempotency::{self, Created, created};
 
-/// What an idempotency key of a message stands for.
+/// The request that an idempotency key of a message identifies.
 #[derive(Serialize)]
 struct Request<'a> {
     conversation: ConversationId,

@@ -64,9 +64,7 @@ impl ConversationService {
         }
         Err(ConversationError::Contended)
     }
-}
 
-impl ConversationService {
     /// Checks that the caller may change the members of a patch. Users may hand a conversation over to staff
     /// if its agent allows that.
     async fn check_rights(

@@ -89,6 +89,7 @@ macro_rules! conversation_promises {
                 a_hand_over_dismisses_the_turn_that_waits_for_the_user,
                 a_turn_does_not_begin_to_wait_after_a_hand_over,
                 a_late_change_of_a_title_leaves_a_conversation_waiting,
+                history_keeps_turns_for_staff_that_may_have_acted,
                 conversations_are_filtered_by_who_handles_them,
             }
             open_turns {
@@ -130,7 +131,6 @@ macro_rules! conversation_promises {
                 history_has_the_calls_of_completed_turns,
                 history_keeps_turns_without_a_reply_that_may_have_acted,
                 history_keeps_failed_turns_with_an_approved_call,
-                history_keeps_turns_for_staff_that_may_have_acted,
                 history_has_no_call_without_an_end,
                 history_ends_with_the_acts_for_the_same_message,
                 history_has_the_acts_of_superseded_messages,

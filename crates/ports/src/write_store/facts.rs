@@ -149,7 +149,7 @@ pub struct ConversationFacts {
     pub visible_message_seq: i64,
     /// The number of turns that have started.
     pub turn_count: i64,
-    /// Who answers the user.
+    /// The side that answers the user.
     pub handled_by: Handler,
     /// The time since which the user waits for staff.
     pub waiting_since: Option<Timestamp>,

@@ -9,7 +9,7 @@ use ports::{
 use super::{ending::unchanged, in_doubt};
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
-/// What becomes of a message.
+/// The change of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaffMessageChange {
     /// It has another text.

@@ -149,12 +149,12 @@ fn tool_message(call: &ToolCall) -> Value {
     })
 }
 
-/// Returns the id under which the client knows a message.
 fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
     let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued;
     open_turns.iter().filter(is_queued)
 }
 
+/// Returns the id under which the client knows the message of a queued turn.
 fn queued_id(turn: &Turn) -> String {
     let own = turn.client_message_id.clone();
     own.unwrap_or_else(|| turn.id.to_string())
