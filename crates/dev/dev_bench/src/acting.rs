@@ -1,83 +1,141 @@
 //! J3: the cost of a round of tool calls, in writes of the store.
 
-use anyhow::Result;
-use dev_load::{latencies::median, service::Service};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use dev_load::{
+    generator,
+    latencies::median,
+    service::Service,
+    upstream::{ResponseMode, Upstream},
+};
 use serde_json::{Value, json};
 
 use crate::{
     environment::Environment,
     figures::{Figure, Part, Target},
-    measured_server::{MeasuredServer, ROUNDS},
-    workload::{MESSAGE, REPLY, Workload},
+    measured_server::{MeasuredServer, ROUND_DURATION, ROUNDS, WARM_UP},
+    models::{self, LlmServices},
+    nodes::{Bus, NodePair},
+    workload::Workload,
 };
 
-/// A plain chat by rules is one write. One with a round of tools begins, records its calls, records their
-/// ends, and ends: at most four.
-const ADDED_WRITES: f64 = 3.0;
+/// A chat by a model is two writes: begin and end. A round of tools between them is at most two more.
+const WRITES_OF_CHAT: f64 = 2.0;
+const ADDED_WRITES: f64 = 2.0;
 
-/// Measures chats that call a tool on both stores, in turns with chats that call none.
+/// Chats without and with a call, on one connection, and direct requests to their model server.
+struct ComparedServers {
+    upstream: MeasuredServer,
+    plain: MeasuredServer,
+    calling: MeasuredServer,
+}
+
+/// Measures chats by a model that call a tool, in turns with chats that call none: on both stores, and beside
+/// a second node that writes to the same tenant.
 pub(crate) fn measure(environment: &Environment) -> Result<Vec<Figure>> {
-    let on_sqlite = "a round of tools by rules, added median in writes of the store, SQLite";
-    let on_postgres = "a round of tools by rules, added median in writes of the store, Postgres";
+    let upstream = Upstream::start()?;
+    let mode = ResponseMode::Calling;
+    let services = LlmServices::start(environment, &upstream, mode)?;
+    let variables = models::variables(&upstream, mode);
+    let pair = NodePair::start(environment, &Bus::Postgres, "acting", &variables)?;
+    let sqlite = ComparedServers::warm_up(&services.sqlite, &upstream)?.run()?;
+    let postgres = ComparedServers::warm_up(&services.postgres, &upstream)?.run()?;
+    let beside = beside_a_writing_node(&pair, &upstream)?;
     Ok(vec![
-        figure(("J3", on_sqlite), &environment.sqlite)?,
-        figure(("J3", on_postgres), &environment.postgres)?,
+        sqlite.figure("a round of tools, added median in writes of the store, SQLite"),
+        postgres.figure("a round of tools, added median in writes of the store, Postgres"),
+        beside.figure(
+            "a round of tools beside a node that writes to the tenant, added median in writes, Postgres",
+        ),
     ])
 }
 
-fn figure(row: (&'static str, &'static str), service: &Service) -> Result<Figure> {
-    let endpoint = service.endpoint()?;
-    let plain = Workload::prepare(endpoint.clone())?;
-    let calling = Workload::with_agent(endpoint.clone(), &draft())?;
-    let warm = |workload: &Workload| {
-        let scripts = workload.chat_scripts(1)?;
-        MeasuredServer::warm_up(endpoint.address, service.id()?, scripts)
-    };
-    let (mut plain, mut calling) = (warm(&plain)?, warm(&calling)?);
-    for _ in 0..ROUNDS {
-        plain.run_round()?;
-        calling.run_round()?;
-    }
-    let medians = plain.percentile(50);
-    let elsewhere = plain.percentile_outside_store(50);
-    let writes = medians.iter().zip(&elsewhere).map(|(all, rest)| all - rest);
-    let added = calling.percentile(50).into_iter().zip(&medians);
-    let in_writes = added.zip(writes.clone());
-    let in_writes = in_writes.map(|((with, without), write)| (with - without) / write);
-    let parts = vec![
-        Part::new("chat, median", median(medians.clone()), "ms"),
-        Part::new(
-            "chat with a call, median",
-            median(calling.percentile(50)),
-            "ms",
-        ),
-        Part::new("one write, median", median(writes.collect()), "ms"),
-        Part::new("chat, processor", median(plain.cpu_per_request()), "µs"),
-        Part::new(
-            "chat with a call, processor",
-            median(calling.cpu_per_request()),
-            "µs",
-        ),
-    ];
-    let target = Target::AtMost(ADDED_WRITES);
-    Ok(Figure::new(
-        row,
-        target,
-        median(in_writes.collect()),
-        "writes",
-        parts,
-    ))
+/// Measures on one node while the other one chats in the same tenant, one chat after the other.
+fn beside_a_writing_node(pair: &NodePair, upstream: &Upstream) -> Result<ComparedServers> {
+    let other = pair.listener.endpoint()?;
+    let scripts = Workload::prepare(other.clone())?.chat_scripts(1)?;
+    let mut servers = ComparedServers::warm_up(&pair.worker, upstream)?;
+    let rounds = u32::try_from(ROUNDS * servers.all().len())?;
+    // It ends after the last round.
+    let duration = ROUND_DURATION * rounds + WARM_UP;
+    let writing = thread::spawn(move || generator::run(other.address, &scripts, duration));
+    let servers = servers.run()?;
+    let written = writing
+        .join()
+        .ok()
+        .context("the other node's load failed")??;
+    println!(
+        "the other node wrote {:.0} chats meanwhile",
+        written.responses
+    );
+    Ok(servers)
 }
 
-/// An agent that calls a tool for each message.
-fn draft() -> Value {
-    let call = json!({ "tool": "calculator", "arguments": { "expression": "2 + 3" } });
-    json!({
-        "name": "Ada of the parcel desk",
-        "config": {
-            "engine": "rules",
-            "tools": [{ "name": "calculator", "approval": "never" }],
-            "rules": [{ "pattern": MESSAGE.replace('?', "\\?"), "call": call, "reply": REPLY }],
-        },
-    })
+impl ComparedServers {
+    fn warm_up(service: &Service, upstream: &Upstream) -> Result<Self> {
+        let endpoint = service.endpoint()?;
+        let warm = |agent: &Value| {
+            let workload = Workload::with_agent(endpoint.clone(), agent)?;
+            let scripts = workload.chat_scripts(1)?;
+            MeasuredServer::warm_up(endpoint.address, service.id()?, scripts)
+        };
+        Ok(Self {
+            upstream: models::direct(upstream, 1)?,
+            plain: warm(&models::draft())?,
+            calling: warm(&calling())?,
+        })
+    }
+
+    fn all(&mut self) -> [&mut MeasuredServer; 3] {
+        [&mut self.upstream, &mut self.plain, &mut self.calling]
+    }
+
+    fn run(mut self) -> Result<Self> {
+        for _ in 0..ROUNDS {
+            for server in self.all() {
+                server.run_round()?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn figure(&self, work: &'static str) -> Figure {
+        let request = self.upstream.percentile(50);
+        let (plain, calling) = (self.plain.percentile(50), self.calling.percentile(50));
+        let elsewhere = self.plain.percentile_outside_store(50);
+        let writes: Vec<_> = plain
+            .iter()
+            .zip(&elsewhere)
+            .map(|(all, rest)| (all - rest) / WRITES_OF_CHAT)
+            .collect();
+        // A round also asks the model once more.
+        let added = calling.iter().zip(&plain).zip(&request);
+        let added = added.map(|((with, without), request)| with - without - request);
+        let in_writes = added.zip(&writes).map(|(added, write)| added / write);
+        let in_writes = median(in_writes.collect());
+        let parts = vec![
+            Part::new("a request to the model, median", median(request), "ms"),
+            Part::new("chat, median", median(plain), "ms"),
+            Part::new("chat with a call, median", median(calling), "ms"),
+            Part::new("one write, median", median(writes), "ms"),
+            processor("chat, processor", &self.plain),
+            processor("chat with a call, processor", &self.calling),
+        ];
+        let target = Target::AtMost(ADDED_WRITES);
+        Figure::new(("J3", work), target, in_writes, "writes", parts)
+    }
+}
+
+fn processor(what: &'static str, server: &MeasuredServer) -> Part {
+    Part::new(what, median(server.cpu_per_request()), "µs")
+}
+
+/// An agent that calls a tool for each message. It is given no results of earlier messages, which the model
+/// server would take for those of the last one.
+fn calling() -> Value {
+    let mut draft = models::draft();
+    draft["config"]["tools"] = json!([{ "name": "calculator", "approval": "never" }]);
+    draft["config"]["history"] = json!({ "toolResults": false });
+    draft
 }

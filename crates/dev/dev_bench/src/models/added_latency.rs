@@ -64,7 +64,7 @@ fn on(service: &Service, upstream: &Upstream) -> Result<ComparedServers> {
     let warm = |scripts| MeasuredServer::warm_up(endpoint.address, service.id()?, scripts);
     let mut servers = ComparedServers {
         // The load generator and the upstream are one process.
-        upstream: MeasuredServer::warm_up(upstream.address, std::process::id(), direct(upstream))?,
+        upstream: direct(upstream, CONNECTIONS)?,
         chats: warm(by_model.chat_scripts(CONNECTIONS)?)?,
     };
     for _ in 0..ROUNDS {
@@ -74,8 +74,8 @@ fn on(service: &Service, upstream: &Upstream) -> Result<ComparedServers> {
     Ok(servers)
 }
 
-/// Scripts that send the requests of an engine to the upstream.
-fn direct(upstream: &Upstream) -> Vec<Script> {
+/// The upstream under load by the requests of an engine.
+pub(crate) fn direct(upstream: &Upstream, connections: usize) -> Result<MeasuredServer> {
     let endpoint = Endpoint {
         address: upstream.address,
         credential: Credential::Token("mock".to_owned()),
@@ -88,7 +88,8 @@ fn direct(upstream: &Upstream) -> Vec<Script> {
         "messages": [{ "role": "user", "content": MESSAGE }],
     });
     let request = endpoint.request("POST", &path, Some(&body));
-    vec![Script::repeated(vec![request]); CONNECTIONS]
+    let scripts = vec![Script::repeated(vec![request]); connections];
+    MeasuredServer::warm_up(upstream.address, std::process::id(), scripts)
 }
 
 fn figures_of(rows: [(&'static str, &'static str); 2], servers: &ComparedServers) -> [Figure; 2] {

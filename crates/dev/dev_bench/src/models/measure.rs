@@ -12,15 +12,15 @@ use super::{added_latency, concurrent, long_conversations, reference, streams};
 use crate::{Row, environment::Environment, figures::Figure};
 
 /// A service on each store whose engine requests replies of the upstream.
-pub(super) struct LlmServices {
-    pub(super) sqlite: Service,
-    pub(super) postgres: Service,
+pub(crate) struct LlmServices {
+    pub(crate) sqlite: Service,
+    pub(crate) postgres: Service,
 }
 
 impl LlmServices {
     /// Starts both, after recycling log segments: earlier rows have used them up, and the figures
     /// would depend on which rows run.
-    pub(super) fn start(
+    pub(crate) fn start(
         environment: &Environment,
         upstream: &Upstream,
         manner: ResponseMode,

@@ -7,4 +7,7 @@ mod measure;
 mod reference;
 mod streams;
 
-pub(super) use self::measure::{draft, measure, variables};
+pub(super) use self::{
+    added_latency::direct,
+    measure::{LlmServices, draft, measure, variables},
+};

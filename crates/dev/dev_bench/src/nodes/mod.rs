@@ -11,7 +11,7 @@ use dev_tools::steps::Steps;
 
 use super::{Row, environment::Environment, figures::Figure};
 
-pub(super) use self::bus::Bus;
+pub(super) use self::{bus::Bus, pair::NodePair};
 
 /// Measures the requested rows over each bus.
 pub(super) fn measure(

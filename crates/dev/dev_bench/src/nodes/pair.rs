@@ -14,16 +14,16 @@ const CONNECTED: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Two nodes on a Postgres database of their own.
-pub(super) struct NodePair {
+pub(crate) struct NodePair {
     /// The node that works.
-    pub(super) worker: Service,
-    /// The node that only listens.
-    pub(super) listener: Service,
+    pub(crate) worker: Service,
+    /// The other node, which mostly only listens.
+    pub(crate) listener: Service,
 }
 
 impl NodePair {
     /// Starts both with these settings, and waits until they receive signals.
-    pub(super) fn start(
+    pub(crate) fn start(
         environment: &Environment,
         bus: &Bus,
         name: &str,

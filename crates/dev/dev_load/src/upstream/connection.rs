@@ -87,9 +87,14 @@ async fn respond(request: &Request, state: &State, writer: &mut OwnedWriteHalf) 
         ResponseMode::of(&request.path).unwrap_or(ResponseMode::Instant)
     };
     match mode {
-        ResponseMode::Instant if request.is_streamed => send(writer, &state.streamed).await,
+        ResponseMode::Calling if request.expects_call => send(writer, &state.call).await,
+        ResponseMode::Instant | ResponseMode::Calling if request.is_streamed => {
+            send(writer, &state.streamed).await
+        }
         ResponseMode::Pieces if request.is_streamed => send(writer, &state.pieces).await,
-        ResponseMode::Instant | ResponseMode::Pieces => send(writer, &state.full).await,
+        ResponseMode::Instant | ResponseMode::Pieces | ResponseMode::Calling => {
+            send(writer, &state.full).await
+        }
         ResponseMode::Paced => send_words(writer).await,
         ResponseMode::Hang => pending().await,
         ResponseMode::RateLimited => {

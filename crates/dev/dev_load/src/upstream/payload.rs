@@ -29,11 +29,24 @@ pub(super) fn timed_word() -> String {
 
 /// Returns the last events of a stream.
 pub(super) fn end() -> String {
+    end_with("stop")
+}
+
+fn end_with(finish_reason: &str) -> String {
     let mut last = chunk(&json!({}), &Value::Null);
     last["choices"] = json!([]);
     last["usage"] = usage();
-    let end = event(&chunk(&json!({}), &json!("stop")));
+    let end = event(&chunk(&json!({}), &json!(finish_reason)));
     format!("{end}{}data: [DONE]\n\n", event(&last))
+}
+
+/// Returns a complete stream that calls the calculator.
+pub(super) fn call() -> String {
+    let function =
+        json!({ "name": "calculator", "arguments": json!({ "expression": "2 + 3" }).to_string() });
+    let call = json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
+    let delta = chunk(&json!({ "tool_calls": [call] }), &Value::Null);
+    format!("{}{}", event(&delta), end_with("tool_calls"))
 }
 
 /// Returns a complete stream.

@@ -14,6 +14,8 @@ pub(super) struct Request {
     pub(super) bytes: usize,
     /// True if the client requests a stream.
     pub(super) is_streamed: bool,
+    /// True if the request has tools and no result of one.
+    pub(super) expects_call: bool,
 }
 
 impl Request {
@@ -45,6 +47,7 @@ impl Request {
             bytes,
             is_streamed: contains(body, br#""stream":true"#)
                 || contains(body, br#""stream": true"#),
+            expects_call: contains(body, br#""tools":"#) && !contains(body, br#""role":"tool""#),
         }))
     }
 }

@@ -9,6 +9,9 @@ pub enum ResponseMode {
     Instant,
     /// The complete response at once; a stream consists of many pieces, each in a chunk of its own.
     Pieces,
+    /// To a request with tools, a call of the calculator; to its result, and to a request without tools, the
+    /// complete response at once.
+    Calling,
     /// Word by word, each with its send time.
     Paced,
     /// No response.
@@ -28,9 +31,10 @@ pub enum ResponseMode {
 }
 
 impl ResponseMode {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Instant,
         Self::Pieces,
+        Self::Calling,
         Self::Paced,
         Self::Hang,
         Self::RateLimited,
@@ -46,6 +50,7 @@ impl ResponseMode {
         match self {
             Self::Instant => "instant",
             Self::Pieces => "pieces",
+            Self::Calling => "calling",
             Self::Paced => "paced",
             Self::Hang => "hang",
             Self::RateLimited => "limited",

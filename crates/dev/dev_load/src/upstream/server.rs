@@ -47,6 +47,8 @@ pub(super) struct State {
     /// The streamed response of [`ResponseMode::Pieces`], rendered once.
     pub(super) pieces: String,
     pub(super) full: String,
+    /// The streamed call of [`ResponseMode::Calling`], rendered once.
+    pub(super) call: String,
 }
 
 impl Upstream {
@@ -77,6 +79,7 @@ impl Upstream {
             streamed: sized("200 OK", "", EVENTS, &payload::streamed()),
             pieces: chunked(payload::pieces(PIECES)),
             full: sized("200 OK", "", JSON, &payload::full()),
+            call: sized("200 OK", "", EVENTS, &payload::call()),
         });
         let (stop, stopped) = oneshot::channel();
         let (started, starting) = mpsc::channel();
