@@ -12,8 +12,8 @@ use writes::{
 use crate::{
     Store,
     dead_nodes::{
-        LONG, TurnQueue, dying_node, hand_over, lose_once, mark_dead_nodes, promoted_ids,
-        run_sweep, sweep, sweeper, two_nodes,
+        LONG, TurnQueue, dying_node, lose_once, mark_dead_nodes, promoted_ids, release, run_sweep,
+        sweep, sweeper, two_nodes,
     },
     fixture, log, lookup,
     results::ResultExt as _,
@@ -73,7 +73,7 @@ pub async fn concurrent_sweeps_resume_each_turn_once(storage: &Store) {
     for number in 1..=TALKS {
         let queue = TurnQueue::begin(storage, &agent, number, 1).await;
         if number % 3 == 0 {
-            hand_over(storage, &queue.running).await;
+            release(storage, &queue.running).await;
         }
     }
     mark_dead_nodes(storage).await;

@@ -6,7 +6,7 @@ use domain::{
     Agent, ClientTool, Conversation, NodeId, Problem, ProblemCode, Resumption, TurnId, TurnStatus,
     TurnStep,
 };
-use writes::{BeginTurn, HandOverTurn, Sweep, SweepOutcome};
+use writes::{BeginTurn, ReleaseTurn, Sweep, SweepOutcome};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
@@ -92,7 +92,7 @@ impl TurnQueue {
 }
 
 /// Gives up a running turn, as a process does that ends.
-pub(crate) async fn hand_over(storage: &Store, begin: &BeginTurn) {
+pub(crate) async fn release(storage: &Store, begin: &BeginTurn) {
     give_up(storage, begin, false).await;
 }
 
@@ -102,14 +102,14 @@ pub(crate) async fn report_lost(storage: &Store, begin: &BeginTurn) {
 }
 
 async fn give_up(storage: &Store, begin: &BeginTurn, was_lost: bool) {
-    let hand_over = HandOverTurn {
+    let release = ReleaseTurn {
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
         node: begin.node,
         was_lost,
     };
-    assert!(storage.writes.write(hand_over).await.success());
+    assert!(storage.writes.write(release).await.success());
 }
 
 /// Records that another process of a running turn has died before: the next such loss is its last.

@@ -6,7 +6,7 @@ use writes::{BeginTurn, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
 use crate::{
     Store,
     dead_nodes::{
-        TurnQueue, assert_failed, assert_resumed, hand_over, ids, mark_dead_nodes, promoted_ids,
+        TurnQueue, assert_failed, assert_resumed, ids, mark_dead_nodes, promoted_ids, release,
         report_lost, run_sweep, sweep, sweeper, two_nodes,
     },
     fixture, log, lookup,
@@ -63,11 +63,11 @@ pub async fn a_sweep_resumes_turns_of_unknown_nodes(storage: &Store) {
     assert_resumed(storage, &queue.running).await;
 }
 
-/// Turns that their processes have handed over are resumed, however often.
+/// Turns that their processes have released are resumed, however often.
 pub async fn a_sweep_resumes_turns_without_a_node(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
-    hand_over(storage, &queue.running).await;
+    release(storage, &queue.running).await;
     let resumed = BeginTurn {
         node: sweeper(),
         ..queue.running
@@ -81,7 +81,7 @@ pub async fn a_sweep_resumes_turns_without_a_node(storage: &Store) {
         assert_resumed(storage, &resumed).await;
         let journal = lookup::journal(storage, resumed.turn_id).await;
         assert_eq!(journal.len(), count);
-        hand_over(storage, &resumed).await;
+        release(storage, &resumed).await;
         let running = storage.sweep.in_progress_under(sweeper()).await;
         assert_eq!(running.success(), []);
     }
@@ -114,7 +114,7 @@ pub async fn a_sweep_resumes_at_most_the_limit(storage: &Store) {
         let queue = TurnQueue::begin(storage, &agent, number, 1).await;
         expected.push(queue.running.turn_id);
         if number % 2 == 0 {
-            hand_over(storage, &queue.running).await;
+            release(storage, &queue.running).await;
         }
     }
     mark_dead_nodes(storage).await;

@@ -8,7 +8,7 @@ use writes::{BeginTurn, ConversationTarget, TurnEnding};
 use crate::{
     Store,
     dead_nodes::{
-        LONG, TurnQueue, dying_node, hand_over, mark_dead_nodes, run_sweep, sweep, two_nodes,
+        LONG, TurnQueue, dying_node, mark_dead_nodes, release, run_sweep, sweep, two_nodes,
     },
     fixture, log, lookup,
     results::{ResultExt as _, event_count},
@@ -72,15 +72,15 @@ pub async fn tenants_with_turns_of_dead_nodes_need_a_sweep(storage: &Store) {
     assert!(to_sweep(storage, LONG).await.contains(&new));
 }
 
-/// The tenants with turns that their processes have handed over.
+/// The tenants with turns that their processes have released.
 pub async fn tenants_with_turns_without_a_node_need_a_sweep(storage: &Store) {
     let agent = two_nodes(storage).await;
     let other = setup::second_tenant(storage).await;
     let theirs = started_of(storage, &other).await;
     let ours = TurnQueue::begin(storage, &agent, 1, 1).await;
-    hand_over(storage, &theirs).await;
+    release(storage, &theirs).await;
     assert_eq!(to_sweep(storage, LONG).await, [other]);
-    hand_over(storage, &ours.running).await;
+    release(storage, &ours.running).await;
     assert_eq!(to_sweep(storage, LONG).await.len(), 2);
     run_sweep(storage, &sweep()).await;
     assert_eq!(to_sweep(storage, LONG).await, [theirs.tenant]);

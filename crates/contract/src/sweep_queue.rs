@@ -8,7 +8,7 @@ use writes::{BeginTurn, Sweep, SweepOutcome, TurnEnding};
 use crate::{
     Store,
     dead_nodes::{
-        TurnQueue, assert_failed, hand_over, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep,
+        TurnQueue, assert_failed, ids, mark_dead_nodes, promoted_ids, release, run_sweep, sweep,
         sweeper, two_nodes,
     },
     fixture, log, lookup,
@@ -195,7 +195,7 @@ pub async fn a_sweep_without_a_live_node_resumes_and_promotes_no_turn(storage: &
     let free = TurnQueue::begin(storage, &agent, 3, 1).await;
     setup::cancel_turn(storage, &free.running, None).await;
     let unowned = TurnQueue::begin(storage, &agent, 4, 1).await;
-    hand_over(storage, &unowned.running).await;
+    release(storage, &unowned.running).await;
     mark_dead_nodes(storage).await;
     let head = log::head(storage, &fixture::tenant()).await;
     let nodes = [None, Some(fixture::node_id(404)), Some(fixture::node_id(1))];

@@ -14,7 +14,7 @@ use futures::future::join_all;
 use ports::{Decided, Decision, Facts, FactsQuery, Lane, Rows, write_store::TurnAssignment};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
-use writes::{BeginTurn, CancelOutcome, FinishOutcome, HandOverTurn, RecordSteps, TurnEnding};
+use writes::{BeginTurn, CancelOutcome, FinishOutcome, RecordSteps, ReleaseTurn, TurnEnding};
 
 use crate::{
     Store,
@@ -67,8 +67,8 @@ fn ends(begin: &BeginTurn, ended: Vec<(usize, TurnStep)>) -> RecordSteps {
     }
 }
 
-fn hand_over(begin: &BeginTurn) -> HandOverTurn {
-    HandOverTurn {
+fn release(begin: &BeginTurn) -> ReleaseTurn {
+    ReleaseTurn {
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),
@@ -204,18 +204,12 @@ pub async fn steps_of_a_turn_that_runs_elsewhere_are_not_written(storage: &Store
         assert!(!record(storage, step(other)).await);
         assert!(!record(storage, ends(other, vec![(0, ended("call", "ok"))])).await);
     }
-    let handed_over = started(storage, 2).await;
-    assert!(
-        storage
-            .writes
-            .write(hand_over(&handed_over))
-            .await
-            .success()
-    );
+    let released = started(storage, 2).await;
+    assert!(storage.writes.write(release(&released)).await.success());
     let cancelled = started(storage, 3).await;
     setup::cancel_turn(storage, &cancelled, None).await;
     setup::complete_turn(storage, &begin, 1).await;
-    for turn in [&begin, &handed_over, &cancelled] {
+    for turn in [&begin, &released, &cancelled] {
         assert!(!record(storage, step(turn)).await);
         assert_eq!(lookup::journal(storage, turn.turn_id).await, []);
     }
@@ -337,22 +331,22 @@ pub async fn journals_are_purged_with_their_turns(storage: &Store) {
 }
 
 /// Once, and it can no longer end it.
-pub async fn a_turn_is_handed_over_by_its_node_alone(storage: &Store) {
+pub async fn a_turn_is_released_by_its_node_alone(storage: &Store) {
     let begin = running(storage).await;
     let elsewhere = BeginTurn {
         node: sweeper(),
         ..begin.clone()
     };
     for (turn, expected) in [(&elsewhere, false), (&begin, true), (&begin, false)] {
-        let is_handed_over = storage.writes.write(hand_over(turn)).await.success();
-        assert_eq!(is_handed_over, expected);
+        let is_released = storage.writes.write(release(turn)).await.success();
+        assert_eq!(is_released, expected);
     }
     let finish = fixture::finish(&begin, TurnEnding::Completed(fixture::reply(1)));
     let outcome = storage.turns.finish_turn(finish).await.success();
     assert_eq!(outcome, FinishOutcome::NotOwned);
     let ended = started(storage, 2).await;
     setup::complete_turn(storage, &ended, 2).await;
-    assert!(!storage.writes.write(hand_over(&ended)).await.success());
+    assert!(!storage.writes.write(release(&ended)).await.success());
 }
 
 async fn status(storage: &Store, id: TurnId) -> Option<TurnStatus> {
@@ -360,11 +354,11 @@ async fn status(storage: &Store, id: TurnId) -> Option<TurnStatus> {
 }
 
 /// Other turns of its conversation wait for it, and it can be cancelled, with its calls.
-pub async fn a_handed_over_turn_is_still_in_progress(storage: &Store) {
+pub async fn a_released_turn_is_still_in_progress(storage: &Store) {
     let begin = running(storage).await;
     let steps = vec![(0, begun("call"))];
     assert!(record(storage, fixture::record_steps(&begin, steps)).await);
-    assert!(storage.writes.write(hand_over(&begin)).await.success());
+    assert!(storage.writes.write(release(&begin)).await.success());
     assert_eq!(
         status(storage, begin.turn_id).await,
         Some(TurnStatus::InProgress)

@@ -30,7 +30,7 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ChangeStaffMessage,
     ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
-    DeleteConversation, FailQueuedTurn, HandOverTurn, MayAnswer, NotStaff, RecordSteps,
+    DeleteConversation, FailQueuedTurn, MayAnswer, NotStaff, RecordSteps, ReleaseTurn,
     RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
     SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
     UserRejection, WriteStaffMessage,

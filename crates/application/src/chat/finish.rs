@@ -3,7 +3,7 @@
 use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
 use ports::RepositoryError;
 use writes::{
-    Committed, FinishOutcome, FinishTurn, HandOverTurn, PromotedTurn, Reply, SuspendOutcome,
+    Committed, FinishOutcome, FinishTurn, PromotedTurn, ReleaseTurn, Reply, SuspendOutcome,
     SuspendTurn, TurnEnding,
 };
 
@@ -146,13 +146,13 @@ impl TurnFinisher<'_> {
 
     /// Leaves the turn to another process, or to this one after a restart. While processes of an earlier
     /// version run, which leave turns without a node alone, it fails instead.
-    pub(super) async fn hand_over(&self) -> FinishedTurn {
+    pub(super) async fn release(&self) -> FinishedTurn {
         if self.lowest_level() < LEVEL {
             return self.fail(Problem::new(ProblemCode::Interrupted)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
-        let hand_over = HandOverTurn {
+        let release = ReleaseTurn {
             tenant: subject.tenant.clone(),
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
@@ -161,11 +161,11 @@ impl TurnFinisher<'_> {
         };
         let mut pauses = Pauses::default();
         let writes = self.context.ports.writes.of_uncached();
-        while let Err(error) = writes.write(hand_over.clone()).await {
+        while let Err(error) = writes.write(release.clone()).await {
             tracing::warn!(
                 error = ports::error::one_line(&error),
                 turn = %subject.turn_id,
-                "cannot hand over a turn"
+                "cannot release a turn"
             );
             // It is resumed all the same once the lease of this process has expired.
             if !error.is_retryable() || self.runner.is_closed() {

@@ -268,7 +268,7 @@ impl TurnRunner {
             let pause = live.stopped().run_until_cancelled_owned(sleep(RETRY_PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
-                    finisher.hand_over().await
+                    finisher.release().await
                 } else {
                     finisher.read_outcome().await
                 });

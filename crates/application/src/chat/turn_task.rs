@@ -200,7 +200,7 @@ impl RunningTask<'_> {
     /// Ends this run of a turn that was cancelled, or that this process no longer runs.
     async fn after_stop(&self) -> FinishedTurn {
         if self.task.ownership.live.is_interrupted() {
-            self.finisher().hand_over().await
+            self.finisher().release().await
         } else {
             self.finisher().read_outcome().await
         }

@@ -59,7 +59,7 @@ pub(super) async fn run_agent_loop(
     }
     for round in agent_loop.request.steps.len()..=max_rounds {
         if let Some(journal) = journal.filter(|_| round > 0) {
-            journal.hand_over_if_draining().await;
+            journal.release_if_draining().await;
         }
         let may_call = round < max_rounds && agent_loop.calls_left > 0;
         let permit = match permit.take() {

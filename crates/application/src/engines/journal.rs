@@ -167,7 +167,7 @@ impl<'a> Journal<'a> {
 
     /// Leaves the rest of the turn to another process, or to this one after a restart, if this one
     /// begins to shut down. Then never returns.
-    pub(crate) async fn hand_over_if_draining(&self) {
+    pub(crate) async fn release_if_draining(&self) {
         if self.is_draining.load(Ordering::SeqCst) {
             self.live.interrupt();
             pending::<()>().await;

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use domain::{Problem, ProblemCode, TurnId};
 use ports::{RepositoryError, SweepRepository, TurnAddress};
 use tokio_util::sync::CancellationToken;
-use writes::{FailQueuedTurn, HandOverTurn};
+use writes::{FailQueuedTurn, ReleaseTurn};
 
 use crate::{background::round, chat::ChatContext, live_turns::TurnOutcome};
 
@@ -72,12 +72,12 @@ impl LocalTurnReconciler {
                 lost.insert(id);
                 continue;
             }
-            match round(self.hand_over(turn)).await {
+            match round(self.release(turn)).await {
                 Some(Ok(())) => continue,
                 Some(Err(error)) => tracing::warn!(
                     error = ports::error::one_line(&error),
                     turn = %id,
-                    "cannot hand over a lost turn of this node; retrying"
+                    "cannot release a lost turn of this node; retrying"
                 ),
                 None => {}
             }
@@ -86,9 +86,9 @@ impl LocalTurnReconciler {
         Ok(lost)
     }
 
-    async fn hand_over(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
+    async fn release(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
         tracing::warn!(turn = %turn.turn_id, "turn in progress under this node is not running; resuming it");
-        let hand_over = HandOverTurn {
+        let release = ReleaseTurn {
             tenant: turn.tenant,
             turn_id: turn.turn_id,
             conversation_id: turn.conversation_id,
@@ -96,7 +96,7 @@ impl LocalTurnReconciler {
             was_lost: true,
         };
         let writes = self.context.ports.writes.of_uncached();
-        writes.write(hand_over).await?;
+        writes.write(release).await?;
         Ok(())
     }
 

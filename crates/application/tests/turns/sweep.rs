@@ -231,7 +231,7 @@ async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects()
 }
 
 #[tokio::test]
-async fn a_turn_that_begins_during_shutdown_is_handed_over() {
+async fn a_turn_that_begins_during_shutdown_is_released() {
     let fixture = Fixture::new().await;
     let process = Process::start(&fixture).await;
     process.runner.stop_promoting();

@@ -200,8 +200,8 @@ macro_rules! turn_promises {
                 steps_of_several_tenants_are_written_together,
                 steps_that_waited_for_the_lock_are_not_written_for_a_lost_turn,
                 journals_are_purged_with_their_turns,
-                a_turn_is_handed_over_by_its_node_alone,
-                a_handed_over_turn_is_still_in_progress,
+                a_turn_is_released_by_its_node_alone,
+                a_released_turn_is_still_in_progress,
             }
             sweep_queue {
                 a_sweep_promotes_the_turn_behind_a_failed_one,

@@ -16,12 +16,12 @@ mod dismissal;
 mod ending;
 mod fail_queued_turn;
 mod finish_turn;
-mod hand_over_turn;
 mod in_doubt;
 mod new_turn;
 mod open_turns;
 mod promotion;
 mod record_steps;
+mod release_turn;
 mod resumption;
 mod revoke_credential;
 mod save_user;
@@ -46,8 +46,8 @@ pub use self::{
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
     fail_queued_turn::FailQueuedTurn,
-    hand_over_turn::HandOverTurn,
     record_steps::RecordSteps,
+    release_turn::ReleaseTurn,
     revoke_credential::RevokeCredential,
     save_user::{SaveUser, SavedUser, UserChange, UserRejection},
     suspend_turn::{SuspendOutcome, SuspendTurn},

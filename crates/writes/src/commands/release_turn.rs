@@ -9,7 +9,7 @@ use crate::{Command, Part, Planned, Planner, Scope};
 /// Gives up a running turn, which another node, or this one after a restart, then resumes. Writes
 /// nothing, and returns `false`, unless the turn is in progress under `node`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandOverTurn {
+pub struct ReleaseTurn {
     /// The tenant.
     pub tenant: TenantId,
     /// The turn.
@@ -23,7 +23,7 @@ pub struct HandOverTurn {
     pub was_lost: bool,
 }
 
-impl Command for HandOverTurn {
+impl Command for ReleaseTurn {
     type Outcome = bool;
 
     fn scope(&self) -> Scope {

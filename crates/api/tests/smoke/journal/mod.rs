@@ -16,7 +16,7 @@ use shop::Shop;
 
 /// The timeout of a test that hangs.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The time within which a process ends that has handed over its turns.
+/// The time within which a process ends that has released its turns.
 const ENDED: Duration = Duration::from_secs(20);
 
 /// A service with a tool server, and a conversation with an agent that has its tools.
@@ -180,7 +180,7 @@ async fn a_tool_that_had_returned_when_the_process_was_killed_is_not_called_agai
 
 /// The call comes to its end, and the rest of the turn waits for the next process.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_handed_over_after_its_tool_when_the_process_is_terminated() {
+async fn a_turn_is_released_after_its_tool_when_the_process_is_terminated() {
     let (mut fixture, running) = Fixture::start().await;
     let tools = ["shop_refund"];
     let turn = fixture.start_turn(&tools).await;

@@ -4,7 +4,7 @@ use domain::NodeId;
 use ports::write_store::{RunningTurn, StepRow, TurnAssignment, TurnCalls};
 
 use super::*;
-use crate::{HandOverTurn, RecordSteps};
+use crate::{RecordSteps, ReleaseTurn};
 
 /// The facts with turn 8 running on node 1.
 fn running_facts() -> Facts {
@@ -28,8 +28,8 @@ fn record(turn: u32, node: NodeId) -> RecordSteps {
     }
 }
 
-fn hand_over(turn: u32, node: NodeId) -> HandOverTurn {
-    HandOverTurn {
+fn release(turn: u32, node: NodeId) -> ReleaseTurn {
+    ReleaseTurn {
         tenant: fixture::tenant(),
         turn_id: fixture::turn_id(turn),
         conversation_id: fixture::conversation_id(1),
@@ -67,9 +67,9 @@ fn steps_of_a_running_turn_are_the_only_rows() {
 
 #[test]
 fn a_turn_that_its_node_gives_up_has_none_and_logs_nothing() {
-    let hand_over = hand_over(8, fixture::node_id(1));
-    let (rows, is_handed_over) = carried_out(&hand_over, &running_facts());
-    assert!(is_handed_over);
+    let released = release(8, fixture::node_id(1));
+    let (rows, is_released) = carried_out(&released, &running_facts());
+    assert!(is_released);
     let expected = Rows {
         assignments: vec![TurnAssignment {
             tenant: fixture::tenant(),
@@ -88,7 +88,7 @@ fn only_the_node_that_runs_a_turn_writes_its_journal_or_gives_it_up() {
     for (turn, node) in [(8, 2), (9, 1), (404, 1)] {
         let node = fixture::node_id(node);
         assert!(!rejected(&record(turn, node), &facts).unwrap());
-        assert!(!rejected(&hand_over(turn, node), &facts).unwrap());
+        assert!(!rejected(&release(turn, node), &facts).unwrap());
     }
 }
 
@@ -96,7 +96,7 @@ fn only_the_node_that_runs_a_turn_writes_its_journal_or_gives_it_up() {
 #[test]
 fn they_ask_for_the_running_turn_and_for_no_head() {
     let node = fixture::node_id(1);
-    let commands = [queued(&record(8, node)).0, queued(&hand_over(8, node)).0];
+    let commands = [queued(&record(8, node)).0, queued(&release(8, node)).0];
     for command in commands {
         let batch = batch([command], None);
         let query = batch.query(0, &Facts::default()).unwrap();

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{any_command::AnyCommand, writing::Writing, *};
 use crate::commands::{
     CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteConversation,
-    FailQueuedTurn, HandOverTurn, RecordSteps, RevokeCredential, UpdateAgent, UpdateConversation,
+    FailQueuedTurn, RecordSteps, ReleaseTurn, RevokeCredential, UpdateAgent, UpdateConversation,
     UpdateCredential,
 };
 
@@ -156,8 +156,8 @@ pub(super) fn cancel(conversation: u32, turn_id: TurnId, node: Option<NodeId>) -
 }
 
 /// The end of the ownership of a turn by node 1.
-pub(super) fn hand_over(conversation: u32, turn_id: TurnId) -> HandOverTurn {
-    HandOverTurn {
+pub(super) fn release(conversation: u32, turn_id: TurnId) -> ReleaseTurn {
+    ReleaseTurn {
         tenant: fixture::tenant(),
         turn_id,
         conversation_id: fixture::conversation_id(conversation),

@@ -4,7 +4,7 @@ use ports::write_store::InTenant;
 
 use super::{
     any_command::AnyCommand,
-    changes::{cancel, fail_queued, hand_over},
+    changes::{cancel, fail_queued, release},
     writing::Writing,
     *,
 };
@@ -66,7 +66,7 @@ fn next(writing: &mut Writing, random: &mut Random) -> Option<AnyCommand> {
         (21 | 22, Some(running)) => {
             AnyCommand::new(writing.record_step(conversation, running.turn_id))
         }
-        (23, Some(running)) => AnyCommand::new(hand_over(conversation, running.turn_id)),
+        (23, Some(running)) => AnyCommand::new(release(conversation, running.turn_id)),
         (8..=13, _) => writing.change(random.below(7), conversation, random.below(40)),
         _ => AnyCommand::new(writing.begin(conversation)),
     };

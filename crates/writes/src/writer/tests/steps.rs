@@ -2,7 +2,7 @@
 
 use domain::TurnStep;
 
-use super::{changes::hand_over, writing::Writing};
+use super::{changes::release, writing::Writing};
 
 /// Steps need no head: another process may write to the tenant meanwhile.
 #[tokio::test]
@@ -24,10 +24,10 @@ async fn steps_are_written_without_reading_while_another_process_writes() {
 async fn steps_of_a_turn_that_runs_elsewhere_are_not_written() {
     let mut writing = Writing::start();
     let running = writing.started(1).await.turn_id;
-    assert!(writing.write(hand_over(1, running)).await.unwrap());
+    assert!(writing.write(release(1, running)).await.unwrap());
     let record = writing.record_step(1, running);
     assert!(!writing.write(record.clone()).await.unwrap());
-    assert!(!writing.write(hand_over(1, running)).await.unwrap());
+    assert!(!writing.write(release(1, running)).await.unwrap());
     assert!(writing.journal(running).is_empty());
     writing.resume_unowned_turns();
     assert!(writing.write(record).await.unwrap());
