@@ -28,7 +28,13 @@ it("finds a conversation that waits, takes it over, answers and gives it back", 
   await page.getByLabel("Message to the user").fill("May I help?");
   await page.getByLabel("Message to the user").press("Enter");
   await page.getByRole("article", { name: "Mia" }).getByText("May I help?").waitFor();
+  await page.getByText("Notes", { exact: true }).click();
+  await page.getByLabel("Note for colleagues").fill("Wants a refund");
+  await page.getByLabel("Note for colleagues").press("Enter");
+  await page.getByRole("list", { name: "Notes" }).getByText("Wants a refund").waitFor();
   await inspect(page, "desk", "Message to the user");
+  await page.getByRole("button", { name: "Delete note" }).click();
+  await expect.poll(async () => (await app.service.call("GET", `${path}/notes`)).body.data).toEqual([]);
   await page.getByRole("button", { name: "Give back to the agent" }).click();
   await see(page, "handled by the agent");
   const { handledBy, assignee, waitingSince } = (await app.service.call("GET", path)).body;

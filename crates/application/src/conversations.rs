@@ -4,6 +4,7 @@ mod creating;
 mod error;
 mod forking;
 mod listing;
+mod notes;
 mod staff_messages;
 mod update;
 
@@ -13,7 +14,7 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationId, ConversationKey, ConversationState, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{ConversationName, RepositoryError};
+use ports::{ConversationName, NoteRepository, RepositoryError};
 use update::CHANGE_ATTEMPTS;
 use writes::{DeleteConversation, DeleteOutcome};
 
@@ -27,14 +28,16 @@ pub use listing::ConversationListing;
 /// The use cases of conversations: create, read, change, delete.
 pub struct ConversationService {
     ports: CachedPorts,
+    notes: Arc<dyn NoteRepository>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
     /// Creates a service over these ports.
-    pub fn new(ports: CachedPorts) -> Self {
+    pub fn new(ports: CachedPorts, notes: Arc<dyn NoteRepository>) -> Self {
         Self {
             ports,
+            notes,
             contended: KeyedSemaphore::new(1),
         }
     }

@@ -9,8 +9,9 @@ use std::{
 };
 
 use domain::{
-    Agent, ClientTool, FaultCode, InputFault, RuleCall, ToolEntry,
+    Agent, ClientTool, FaultCode, InputFault, Rule, RuleCall, ToolEntry,
     fault::push_index,
+    handover,
     tool_entry::{server_of_all_tools, server_of_tool},
 };
 pub(crate) use function_names::function_names;
@@ -204,7 +205,9 @@ impl<'a> NamedTools<'a> {
         let entries = entries.filter(|entry| !entry.is_of_client());
         let entries = entries.map(|entry| entry.server().unwrap_or(&entry.name));
         let capabilities = agent.capabilities.iter().map(String::as_str);
-        Self(capabilities.chain(entries).collect())
+        let mut rules = agent.config.rules.iter().flatten();
+        let of_rules = rules.any(Rule::hands_over).then_some(handover::TOOL);
+        Self(capabilities.chain(entries).chain(of_rules).collect())
     }
 
     /// Returns whether the agent names this tool or its server.

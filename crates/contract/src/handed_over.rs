@@ -1,11 +1,15 @@
 //! Conversations that staff handles.
 
+use std::time::Duration;
+
 use domain::{
     ActionNeeded, AgentReach, Conversation, EventType, FinishReason, Handler, Listed, Repetition,
-    TurnStatus,
+    ToolCall, ToolEnd, ToolStep, TurnStatus, TurnStep, handover,
 };
 use ports::{ConversationFilter, ConversationPosition, ConversationQuery, Handling};
-use writes::{BeginOutcome, RecordTurnOutcome, SuspendOutcome, TurnEnding, UpdateConversation};
+use writes::{
+    BeginOutcome, RecordSteps, RecordTurnOutcome, SuspendOutcome, TurnEnding, UpdateConversation,
+};
 
 use crate::{
     Store, fixture, log, lookup, past_calls,
@@ -34,6 +38,67 @@ async fn hand_over(
     };
     let updated = storage.writes.write(update).await.success();
     updated.expect("the conversation exists").1
+}
+
+/// The begin of a call of the tool, or its end with this status.
+fn handing_over(number: usize, status: Option<&str>) -> (usize, TurnStep) {
+    let end = status.map(|status| ToolEnd::new(status, String::new(), Duration::ZERO));
+    let call = ToolStep {
+        name: handover::TOOL.to_owned(),
+        arguments: r#"{"reason": "A refund 🦊"}"#.to_owned(),
+        end,
+        ..fixture::tool_step(&format!("call-{number}"))
+    };
+    (number, TurnStep::Tool(call))
+}
+
+/// The end of a call hands the conversation over in the same transaction, once.
+pub async fn a_call_of_the_agent_hands_its_conversation_over(storage: &Store) {
+    let (agent, original) = setup::chat_with_turns(storage, 1).await;
+    let begin = fixture::begin_turn(2, &agent, fixture::existing(&original, 1));
+    setup::start_turn(storage, &begin).await;
+    let head = log::head(storage, &begin.tenant).await;
+    let end = |number, status, time| RecordSteps {
+        changed: vec![handing_over(number, Some(status))],
+        stamp: fixture::stamp(time),
+        ..fixture::record_steps(&begin, Vec::new())
+    };
+    let calls = [0, 1].map(|number| handing_over(number, None));
+    let begun = fixture::record_steps(&begin, calls.to_vec());
+    let foreign = RecordSteps {
+        node: fixture::node_id(2),
+        ..end(1, ToolCall::OK, 500)
+    };
+    for (record, is_written) in [
+        (begun, true),
+        (foreign, false),
+        (end(0, ToolCall::FAILED, 600), true),
+    ] {
+        let written = storage.writes.write(record).await.success();
+        assert_eq!(written, is_written);
+        let found = lookup::conversation(storage, original.id).await;
+        assert_eq!(found.unwrap().handled_by, Handler::Agent);
+    }
+    for time in [700, 800] {
+        let ended = storage.writes.write(end(1, ToolCall::OK, time)).await;
+        assert!(ended.success());
+        let found = lookup::conversation(storage, original.id).await.unwrap();
+        let handover = found.handover.as_ref().unwrap();
+        assert_eq!(handover.reason.as_deref(), Some("A refund 🦊"));
+        assert_eq!(handover.at, fixture::at(700));
+        assert_eq!((found.handled_by, found.version), (Handler::Staff, 2));
+        assert_eq!(found.waiting_since, Some(handover.at));
+        assert_eq!(found.updated_at, handover.at);
+        let after = log::head(storage, &begin.tenant).await;
+        assert_eq!(after, head.plus(1));
+    }
+    let last = log::events(storage).await.pop().unwrap();
+    assert_eq!(last.kind, EventType::ConversationUpdated);
+    assert_eq!(last.time, fixture::at(700));
+    let given_back = hand_over(storage, &original, Handler::Agent, 900).await;
+    assert_eq!(given_back.handover, None);
+    let found = lookup::conversation(storage, original.id).await;
+    assert_eq!(found, Some(given_back));
 }
 
 async fn waiting_since(storage: &Store, conversation: &Conversation) -> Option<domain::Timestamp> {

@@ -80,6 +80,7 @@ pub mod messages;
 pub mod moved_conversations;
 pub mod newer_version;
 pub mod node_repository;
+pub mod notes;
 pub mod open_turns;
 pub mod page_bytes;
 pub mod past_calls;

@@ -90,12 +90,8 @@ async fn record(
     ended: Vec<(usize, TurnStep)>,
 ) {
     let record = RecordSteps {
-        tenant: begin.tenant.clone(),
-        turn_id: begin.turn_id,
-        conversation_id: begin.target.id(),
-        node: begin.node,
-        begun: steps,
         changed: ended,
+        ..fixture::record_steps(begin, steps)
     };
     assert!(storage.writes.write(record).await.success());
 }

@@ -148,6 +148,7 @@ pub async fn a_test_of_rules_returns_the_reply_and_a_result_for_each_rule<
         reply: Some(format!("{pattern} {{{{user.id}}}}")),
         replies: None,
         call: None,
+        hand_over: None,
         capability: None,
         priority: None,
         unknown: domain::UnknownMembers::default(),

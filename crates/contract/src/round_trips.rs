@@ -66,6 +66,7 @@ fn full_rule(text: &str) -> Rule {
                 .cloned(),
             unknown: fixture::unknown_members(),
         }),
+        hand_over: Some(true),
         capability: None,
         priority: Some(i32::MIN),
         unknown: fixture::unknown_members(),

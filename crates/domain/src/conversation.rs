@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Principal,
-    Timestamp, TurnId, TurnStatus, UnknownMembers,
+    AgentId, ConversationId, ConversationKey, FaultCode, Handover, InputFault, MessageId,
+    Principal, Timestamp, TurnId, TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
     open_enum::open_enum,
 };
@@ -53,6 +53,11 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub waiting_since: Option<Timestamp>,
+    /// The hand-over to staff, if the agent has made it. Absent otherwise, once the agent has the conversation
+    /// back, and for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub handover: Option<Handover>,
     /// 1, 2, 3 …: increases by one with every change of title, metadata, context, user, `handledBy` or
     /// `assignee`.
     pub version: i64,
@@ -93,6 +98,7 @@ impl Conversation {
             handled_by: Handler::Agent,
             assignee: None,
             waiting_since: None,
+            handover: None,
             version: 1,
             message_count: 0,
             excerpt: None,
@@ -137,6 +143,10 @@ impl Conversation {
             waiting_since: self
                 .handled_by
                 .waiting_since(self.waiting_since, draft.handled_by, now),
+            handover: self
+                .handover
+                .clone()
+                .filter(|_| draft.handled_by == Handler::Staff),
             handled_by: draft.handled_by,
             assignee: draft.assignee,
             user_id: draft.user_id,
@@ -163,13 +173,17 @@ impl Conversation {
             context: None,
             assignee: None,
             waiting_since: None,
+            handover: None,
             ..self
         }
     }
 
     /// Returns whether users see less of it.
     pub const fn has_internals(&self) -> bool {
-        self.context.is_some() || self.assignee.is_some() || self.waiting_since.is_some()
+        self.context.is_some()
+            || self.assignee.is_some()
+            || self.waiting_since.is_some()
+            || self.handover.is_some()
     }
 }
 
@@ -260,7 +274,7 @@ pub struct ConversationDraft {
     )]
     pub context: Option<String>,
     /// Who answers the user. While it is `staff`, messages are stored and the agent does not reply. Users
-    /// set only `staff`, and only if the agent's `config.allowHandOver` is true. Default: `agent`.
+    /// set only `staff`, and only if the agent's `config.allowHandover` is true. Default: `agent`.
     #[serde(default = "Handler::agent")]
     pub handled_by: Handler,
     /// The member of staff who has taken the conversation over, while `handledBy` is `staff`. Users neither

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Message, MessageId, Role,
-    ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
+    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Message, MessageId,
+    NoteId, Role, ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
@@ -94,6 +94,12 @@ pub enum EventData {
     ConversationDeleted {
         /// The id and last version of the conversation.
         conversation: Tombstone<ConversationId>,
+    },
+    /// The content of `note.created` and `note.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "NoteEventData"))]
+    Note {
+        /// The note.
+        note: NoteReference,
     },
     /// The content of `user.updated`.
     #[cfg_attr(feature = "schema", schema(title = "UserEventData"))]
@@ -244,6 +250,14 @@ pub struct MessagePlace {
     pub id: MessageId,
     /// The message's position in the conversation.
     pub seq: i64,
+}
+
+/// The id of a note. Its text is in no event, so that nothing is left of it once it is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct NoteReference {
+    /// The note's id.
+    pub id: NoteId,
 }
 
 /// The data of an event about an update of a conversation; absent if it is empty.

@@ -25,6 +25,10 @@ open_enum! {
         MessageUpdated = "message.updated",
         /// A member of staff has deleted a message.
         MessageDeleted = "message.deleted",
+        /// A member of staff has noted something about a conversation.
+        NoteCreated = "note.created",
+        /// A note was deleted.
+        NoteDeleted = "note.deleted",
         /// What is stored about a user has changed.
         UserUpdated = "user.updated",
         /// A turn waits behind the turn in progress.
@@ -51,6 +55,11 @@ impl EventType {
             self,
             Self::AgentCreated | Self::AgentUpdated | Self::AgentDeleted
         )
+    }
+
+    /// Returns `true` if the event concerns a note, which users do not see.
+    pub const fn is_of_note(self) -> bool {
+        matches!(self, Self::NoteCreated | Self::NoteDeleted)
     }
 
     /// Returns `true` if the event is a deletion.

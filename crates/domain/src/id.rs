@@ -80,6 +80,8 @@ typed_id! {
     ConversationId,
     /// The id of a message.
     MessageId,
+    /// The id of a note in a conversation.
+    NoteId,
     /// The id of a turn: one user message and its reply.
     TurnId,
     /// The id of one running process; new at each start.

@@ -29,6 +29,7 @@ pub mod event;
 pub mod event_data;
 pub mod event_type;
 pub mod fault;
+pub mod handover;
 pub mod history;
 pub mod id;
 pub mod idempotency;
@@ -39,6 +40,7 @@ pub mod live;
 pub mod memory;
 pub mod merge_patch;
 pub mod message;
+pub mod note;
 pub mod open_enum;
 pub mod page;
 pub mod placeholder;
@@ -92,16 +94,18 @@ pub use event::{Event, Seq};
 pub use event_data::EventData;
 pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
+pub use handover::Handover;
 pub use history::{
     HistoryLimits, HistoryMessage,
     past_calls::{PastCalls, PastEnding},
 };
-pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
+pub use id::{AgentId, ConversationId, MessageId, NodeId, NoteId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
 pub use message::{Author, AuthorKind, Message, MessageError, Role};
+pub use note::{Note, NoteDraft};
 pub use page::{AsOf, Listed, Page};
 pub use principal::{Principal, PrincipalId, Stamp};
 pub use problem::Problem;

@@ -1,10 +1,12 @@
 //! Rules of the rule engine.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    FaultCode, InputFault, UnknownMembers,
+    FaultCode, InputFault, UnknownMembers, handover,
     sizes::{ARGUMENT_BYTES, ARGUMENT_LEVELS},
     tool_call::{is_nested_deeper, json_bytes},
 };
@@ -67,6 +69,11 @@ pub struct Rule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub call: Option<RuleCall>,
+    /// True if the rule hands the conversation over to staff before it replies: a `call` of the tool
+    /// `hand_over`, which the agent need not name. Exclusive with `call`. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub hand_over: Option<bool>,
     /// The rule applies only if the agent has this capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -163,8 +170,32 @@ impl Rule {
                 format!("{what} '{first}' and '{second}'"),
             ));
         }
+        if self.hands_over() && self.call.is_some() {
+            let detail = "only one of 'call' and 'handOver'".to_owned();
+            faults.push(InputFault::new(
+                "/handOver",
+                FaultCode::NotCombinable,
+                detail,
+            ));
+        }
         faults.extend(self.call.as_ref().and_then(RuleCall::check));
         faults
+    }
+
+    /// Returns whether the rule hands the conversation over.
+    pub fn hands_over(&self) -> bool {
+        self.hand_over == Some(true)
+    }
+
+    /// Returns the tool call that the rule makes before it replies.
+    pub fn tool_call(&self) -> Option<Cow<'_, RuleCall>> {
+        let handing_over = || RuleCall {
+            tool: handover::TOOL.to_owned(),
+            arguments: None,
+            unknown: UnknownMembers::default(),
+        };
+        let own = self.call.as_ref().map(Cow::Borrowed);
+        own.or_else(|| self.hands_over().then(|| Cow::Owned(handing_over())))
     }
 
     /// Returns every text that this rule can reply with.

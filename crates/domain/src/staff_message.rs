@@ -62,28 +62,36 @@ pub struct AuthorDraft {
 impl StaffMessageDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        let mut faults: Vec<_> = check_content(&self.content).into_iter().collect();
-        let author = self.author.as_ref();
-        if author.is_some_and(|author| is_blank(&author.name)) {
-            let code = FaultCode::TooShort;
-            faults.push(InputFault::new("/author/name", code, BLANK_IN_WORDS));
-        }
-        let avatar = author.and_then(|author| author.avatar_url.as_deref());
-        if avatar.is_some_and(|address| !is_https_address(address)) {
-            let code = FaultCode::BadFormat;
-            faults.push(InputFault::new("/author/avatarUrl", code, HTTPS_IN_WORDS));
-        }
-        faults
+        check_text(&self.content, self.author.as_ref())
     }
 
     /// Returns the author of the message.
     pub fn author(&self) -> Author {
-        let author = self.author.as_ref();
-        Author {
-            name: author.map_or_else(|| UNNAMED.to_owned(), |author| author.name.clone()),
-            avatar_url: author.and_then(|author| author.avatar_url.clone()),
-            kind: AuthorKind::Staff,
-        }
+        author(self.author.as_ref())
+    }
+}
+
+/// Returns the faults of a text and its author.
+pub(crate) fn check_text(content: &str, author: Option<&AuthorDraft>) -> Vec<InputFault> {
+    let mut faults: Vec<_> = check_content(content).into_iter().collect();
+    if author.is_some_and(|author| is_blank(&author.name)) {
+        let code = FaultCode::TooShort;
+        faults.push(InputFault::new("/author/name", code, BLANK_IN_WORDS));
+    }
+    let avatar = author.and_then(|author| author.avatar_url.as_deref());
+    if avatar.is_some_and(|address| !is_https_address(address)) {
+        let code = FaultCode::BadFormat;
+        faults.push(InputFault::new("/author/avatarUrl", code, HTTPS_IN_WORDS));
+    }
+    faults
+}
+
+/// Returns the author of a text.
+pub(crate) fn author(draft: Option<&AuthorDraft>) -> Author {
+    Author {
+        name: draft.map_or_else(|| UNNAMED.to_owned(), |author| author.name.clone()),
+        avatar_url: draft.and_then(|author| author.avatar_url.clone()),
+        kind: AuthorKind::Staff,
     }
 }
 

@@ -38,7 +38,7 @@ pub struct EventVisibility {
     pub user_id: Option<String>,
     /// Only events of these agents and of their conversations are visible.
     pub reach: AgentReach,
-    /// The audience for which tool calls are shown. It does not decide which events are visible.
+    /// The audience for which tool calls are shown. Only staff sees events of notes.
     pub audience: Audience,
 }
 
@@ -48,6 +48,9 @@ impl EventVisibility {
         let event = &logged.event;
         if event.kind == EventType::UserUpdated {
             return self.users && self.reach.is_all();
+        }
+        if event.kind.is_of_note() && self.audience == Audience::User {
+            return false;
         }
         if event.conversation_id.is_none() {
             // An event with neither is of a newer version, and can be about anything in the tenant.

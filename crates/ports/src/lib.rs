@@ -23,7 +23,8 @@ pub mod idempotency_repository;
 pub mod idempotent;
 pub mod maintenance;
 pub mod node_repository;
-pub mod rate_limiter;
+pub mod note_repository;
+mod rate_limiter;
 pub mod reply_engine;
 pub mod signing_key_repository;
 pub mod storage;
@@ -61,6 +62,7 @@ pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::{
     FarNodeReport, LiveNode, LiveNodes, Membership, NodeInFarRegion, NodeProcess, NodeRepository,
 };
+pub use note_repository::NoteRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
     ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError, RequestedCall,

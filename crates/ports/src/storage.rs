@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
-    Maintenance, NodeRepository, SigningKeyRepository, SweepRepository, TenantRepository,
-    TicketRepository, TokenRepository, TurnRepository, UserRepository, WriteStore,
+    Maintenance, NodeRepository, NoteRepository, SigningKeyRepository, SweepRepository,
+    TenantRepository, TicketRepository, TokenRepository, TurnRepository, UserRepository,
+    WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -35,6 +36,8 @@ pub struct Storage {
     pub signing_keys: Arc<dyn SigningKeyRepository>,
     /// Tenants.
     pub tenants: Arc<dyn TenantRepository>,
+    /// Notes of staff.
+    pub notes: Arc<dyn NoteRepository>,
     /// Users.
     pub users: Arc<dyn UserRepository>,
     /// Running processes.

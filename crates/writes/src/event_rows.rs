@@ -1,9 +1,11 @@
 //! Construction of the rows of the event log, one function per kind of event.
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, Stamp, TenantId, TurnId,
+    Agent, AgentId, Conversation, ConversationId, EventType, Message, NoteId, Seq, Stamp, TenantId,
+    TurnId,
     event_data::{
-        ConversationMove, ConversationUpdateData, MessagePlace, SupersededRange, Tombstone,
+        ConversationMove, ConversationUpdateData, MessagePlace, NoteReference, SupersededRange,
+        Tombstone,
     },
 };
 use serde::Serialize;
@@ -83,6 +85,21 @@ pub(crate) fn conversation_updated(
     }
 }
 
+/// An event of a stored conversation: without more, `conversation.updated` of one that its agent hands over.
+pub(crate) fn event_within(
+    position: LogPosition<'_>,
+    kind: EventType,
+    id: ConversationId,
+    conversation: &ConversationFacts,
+) -> EventRow {
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(id),
+        user_id: conversation.user_id.clone(),
+        ..base_row(position, kind)
+    }
+}
+
 /// `messages.superseded`, with the range of the messages.
 pub(crate) fn messages_superseded(
     position: LogPosition<'_>,
@@ -106,11 +123,21 @@ pub(crate) fn message_event(
 ) -> EventRow {
     let Message { id, seq, .. } = *message;
     EventRow {
-        agent_id: Some(conversation.agent_id),
-        conversation_id: Some(message.conversation_id),
-        user_id: conversation.user_id.clone(),
         data: Some(json(&MessagePlace { id, seq })),
-        ..base_row(position, kind)
+        ..event_within(position, kind, message.conversation_id, conversation)
+    }
+}
+
+/// `note.*`, with the id of the note.
+pub(crate) fn note_event(
+    position: LogPosition<'_>,
+    kind: EventType,
+    conversation: &ConversationFacts,
+    (conversation_id, id): (ConversationId, NoteId),
+) -> EventRow {
+    EventRow {
+        data: Some(json(&NoteReference { id })),
+        ..event_within(position, kind, conversation_id, conversation)
     }
 }
 
@@ -122,11 +149,8 @@ pub(crate) fn conversation_deleted(
 ) -> EventRow {
     let tombstone = Tombstone::new(id, conversation.version);
     EventRow {
-        agent_id: Some(conversation.agent_id),
-        conversation_id: Some(id),
-        user_id: conversation.user_id.clone(),
         data: Some(json(&tombstone)),
-        ..base_row(position, EventType::ConversationDeleted)
+        ..event_within(position, EventType::ConversationDeleted, id, conversation)
     }
 }
 

@@ -37,6 +37,8 @@ const TYPES: readonly LogEvent["type"][] = [
   "message.created",
   "message.updated",
   "message.deleted",
+  "note.created",
+  "note.deleted",
   "user.updated",
 ];
 

@@ -8,6 +8,7 @@ import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { Time } from "../ui/time.js";
+import { Notes } from "./notes.js";
 
 type Conversation = components["schemas"]["Conversation"];
 
@@ -26,7 +27,7 @@ const useAuthor = (): [name: string, set: (name: string) => void] => {
 
 /** Who answers in a conversation, and what a member of staff writes in it. */
 export const Desk = ({ conversation }: { conversation: Conversation }) => {
-  const { id, handledBy, assignee, waitingSince, version } = conversation;
+  const { id, handledBy, assignee, waitingSince, handover, version } = conversation;
   const { service, principal } = useSession();
   const queries = useQueryClient();
   const [author, setAuthor] = useAuthor();
@@ -78,6 +79,12 @@ export const Desk = ({ conversation }: { conversation: Conversation }) => {
           </Button>
         )}
       </div>
+      {handover !== undefined && (
+        <p>
+          Handed over by the agent <Time at={handover.at} />
+          {handover.reason !== null && <>: {handover.reason}</>}
+        </p>
+      )}
       {handOver.isError && <ErrorNotice error={handOver.error} />}
       {write.isError && <ErrorNotice error={write.error} />}
       <form className="composer" onSubmit={send}>
@@ -112,6 +119,7 @@ export const Desk = ({ conversation }: { conversation: Conversation }) => {
           <Icon name="send" /> <span>Send</span>
         </Button>
       </form>
+      <Notes conversationId={id} author={name} />
     </section>
   );
 };

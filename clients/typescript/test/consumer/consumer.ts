@@ -110,6 +110,9 @@ export const subjectOf = (event: LogEvent): string => {
     case "message.updated":
     case "message.deleted":
       return "message" in event.data ? event.data.message.id : "deleted";
+    case "note.created":
+    case "note.deleted":
+      return "note" in event.data ? event.data.note.id : "deleted";
     case "user.updated":
       return "userId" in event.data ? event.data.userId : "deleted";
     default:

@@ -12,7 +12,7 @@ use super::{
 /// The engine of every server.
 pub const RULES: &str = "rules";
 /// The tools of every server.
-const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
+const BUILT_IN_TOOLS: &[&str] = &["calculator", "hand_over", "time"];
 
 /// The whole configuration as plain values. `Debug` shows no secrets.
 #[derive(Debug, Clone)]

@@ -60,6 +60,57 @@ async fn the_agent_is_silent_while_staff_handles_the_conversation() {
     api.stop().await;
 }
 
+/// A rule hands over as well as one that calls the tool, with or without a reason, and no more than once.
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_hand_the_conversation_over() {
+    let api = ApiServer::start().await;
+    let call = json!({"tool": "hand_over", "arguments": {"reason": "A refund of {{capture.1}}"}});
+    let rules = json!([
+        {"keywords": ["person"], "handOver": true, "reply": "A colleague will answer here."},
+        {"pattern": "refund (\\S+)", "call": call, "reply": "{{result}}"},
+    ]);
+    let draft =
+        json!({"name": "Bea", "config": {"rules": rules, "tools": [{"name": "hand_over"}]}});
+    let agent = id_of(&api.agent(draft).await);
+    for (message, reason, text) in [
+        (
+            "A person, please",
+            json!(null),
+            "A colleague will answer here.",
+        ),
+        (
+            "Please refund A-77",
+            json!("A refund of A-77"),
+            "A member of staff takes over this conversation. Tell the user.",
+        ),
+    ] {
+        let chat = json!({"agentId": agent, "message": message, "userId": "ada"});
+        let reply = api.writer().post("/api/chat", chat).await.ok();
+        assert_eq!(reply["message"], text);
+        let id = reply["conversationId"].as_str().expect("an id");
+        let path = format!("/api/conversations/{id}");
+        let found = api.reader().get(&path).await.ok();
+        let shown = ["handledBy", "version"].map(|member| &found[member]);
+        assert_eq!(json!(shown), json!(["staff", 2]));
+        assert_eq!(found["handover"]["reason"], reason);
+        assert_eq!(found["handover"]["at"], found["waitingSince"]);
+        let again = json!({"conversationId": id, "message": message});
+        let reply = api.writer().post("/api/chat", again).await.ok();
+        assert_eq!(reply["finishReason"], "handed_over");
+        let found = api.reader().get(&path).await.ok();
+        assert_eq!(found["version"], 2);
+        let back = api.writer().patch(&path, json!({"handledBy": "agent"}));
+        assert_eq!(back.await.ok().get("handover"), None);
+    }
+    let both = json!({"rules": [
+        {"keywords": ["person"], "handOver": true, "call": call, "reply": "Yes."},
+    ]});
+    let draft = json!({"name": "Bea", "capabilities": ["hand_over"], "config": both});
+    let rejected = api.writer().post("/api/agents", draft).await;
+    rejected.problem(ProblemCode::InvalidRule);
+    api.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_end_without_a_reply_while_staff_handles_the_conversation() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;

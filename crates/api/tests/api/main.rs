@@ -65,6 +65,7 @@ mod misread_requests;
 mod moved_conversations;
 mod newer_version;
 mod nodes;
+mod notes;
 mod oauth;
 mod oauth_client_keys;
 mod oauth_clients;

@@ -237,7 +237,7 @@ impl Operation {
                 {"callId": format!("{}-1", resources.waiting), "decision": "approve"},
             ]}),
             "patch_conversation" => json!({"title": "Greetings"}),
-            "write_message" | "patch_message" => json!({"content": "I can."}),
+            "write_message" | "patch_message" | "write_note" => json!({"content": "I can."}),
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }

@@ -14,6 +14,9 @@ pub enum ConversationError {
     /// The conversation has no such message of staff.
     #[error("no such message of staff")]
     MessageNotFound,
+    /// The conversation has no such note.
+    #[error("no such note")]
+    NoteNotFound,
     /// The agent does not exist.
     #[error("no such agent")]
     AgentNotFound,

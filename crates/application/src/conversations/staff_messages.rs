@@ -141,7 +141,7 @@ impl ConversationService {
     }
 
     /// Checks that the caller can reach a conversation, and may write in it in place of the agent.
-    async fn require_staff(
+    pub(super) async fn require_staff(
         &self,
         caller: &Principal,
         id: ConversationId,
@@ -157,7 +157,7 @@ impl ConversationService {
         Ok(())
     }
 
-    fn stamp(&self, caller: &Principal) -> Stamp {
+    pub(super) fn stamp(&self, caller: &Principal) -> Stamp {
         Stamp {
             time: self.ports.clock.now(),
             actor: caller.id.clone(),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{
-    AgentReach, ModelStep, NodeId, Timestamp, ToolStep, TurnStep,
+    AgentReach, ModelStep, NodeId, Stamp, Timestamp, ToolStep, TurnStep,
     tool_call::turn_of_call,
     turn_step::{calls, model_steps},
 };
@@ -184,6 +184,10 @@ impl<'a> Journal<'a> {
             node: self.node,
             begun,
             changed,
+            stamp: Stamp {
+                time: self.now(),
+                actor: subject.started_by.clone(),
+            },
         };
         let mut pauses = Pauses::default();
         loop {

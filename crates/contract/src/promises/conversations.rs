@@ -83,6 +83,7 @@ macro_rules! conversation_promises {
             }
             handed_over {
                 a_conversation_waits_for_staff,
+                a_call_of_the_agent_hands_its_conversation_over,
                 turns_complete_without_a_reply_while_staff_handles_them,
                 a_running_turn_replies_after_a_hand_over,
                 edits_are_busy_while_staff_handles_a_conversation,
@@ -91,6 +92,12 @@ macro_rules! conversation_promises {
                 a_late_change_of_a_title_leaves_a_conversation_waiting,
                 history_keeps_turns_for_staff_that_may_have_acted,
                 conversations_are_filtered_by_who_handles_them,
+            }
+            notes {
+                notes_are_listed_in_their_conversation,
+                notes_are_written_and_deleted_once,
+                events_of_notes_are_hidden_from_users,
+                notes_are_purged_with_their_conversation,
             }
             open_turns {
                 open_turns_are_shown_in_their_order,

@@ -61,6 +61,9 @@ kit::operations! {
     post "/api/conversations/{id}/messages" conversations::write_message AnyOf(&[ConversationsWrite]); idempotent;
     patch "/api/conversations/{id}/messages/{messageId}" conversations::patch_message AnyOf(&[ConversationsWrite]); ;
     delete "/api/conversations/{id}/messages/{messageId}" conversations::delete_message AnyOf(&[ConversationsWrite]); ;
+    get "/api/conversations/{id}/notes" conversations::list_notes AnyOf(&[ConversationsRead]); served = Home, paged;
+    post "/api/conversations/{id}/notes" conversations::write_note AnyOf(&[ConversationsWrite]); idempotent;
+    delete "/api/conversations/{id}/notes/{noteId}" conversations::delete_note AnyOf(&[ConversationsWrite]); ;
 
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;

@@ -8,7 +8,7 @@ use domain::{
     Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
-use super::{OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
+use super::{NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
 use crate::{ConversationName, MessageCounts};
 
 /// An id and the tenant that it belongs to.
@@ -71,6 +71,8 @@ pub struct Facts {
     pub whole_credentials: HashMap<CredentialId, Credential>,
     /// Users.
     pub users: HashMap<InTenant<String>, User>,
+    /// Those of the named notes that exist.
+    pub notes: HashSet<NoteKey>,
     /// Turns with their replies.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.

@@ -4,6 +4,7 @@ mod agent;
 mod conversation;
 mod credential;
 mod message;
+mod note;
 mod turn;
 mod usage;
 mod user;
@@ -17,10 +18,12 @@ use serde_json::Value;
 pub use self::{
     agent::{AgentDeletion, AgentRow, AgentUpdate},
     conversation::{
-        ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+        ConversationAdvance, ConversationDeletion, ConversationHandover, ConversationRow,
+        ConversationUpdate,
     },
     credential::{Revocation, StateChange},
     message::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
+    note::{NoteKey, NoteRow},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
     usage::UsageRow,
     user::UserRow,
@@ -42,6 +45,8 @@ pub struct Rows {
     pub advances: Vec<ConversationAdvance>,
     /// Next versions of conversations.
     pub conversation_updates: Vec<ConversationUpdate>,
+    /// Conversations that their agents hand over to staff.
+    pub handovers: Vec<ConversationHandover>,
     /// Deleted conversations.
     pub conversation_deletions: Vec<ConversationDeletion>,
     /// New credentials. Their order in listings is assigned when they are written.
@@ -86,6 +91,10 @@ pub struct Rows {
     pub answered: Vec<MessageTurn>,
     /// Messages that are copied.
     pub copies: Vec<MessageCopy>,
+    /// New notes.
+    pub notes: Vec<NoteRow>,
+    /// Notes that are deleted.
+    pub deleted_notes: Vec<NoteKey>,
     /// New events.
     pub events: Vec<EventRow>,
     /// Newly used keys. An existing record of such a key is expired or released, and is replaced.

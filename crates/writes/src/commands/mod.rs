@@ -10,8 +10,10 @@ mod continuation;
 mod create_agent;
 mod create_conversation;
 mod create_credential;
+mod create_note;
 mod delete_agent;
 mod delete_conversation;
+mod delete_note;
 mod dismissal;
 mod ending;
 mod fail_queued_turn;
@@ -43,8 +45,10 @@ pub use self::{
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
     create_credential::CreateCredential,
+    create_note::CreateNote,
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
+    delete_note::DeleteNote,
     fail_queued_turn::FailQueuedTurn,
     record_steps::RecordSteps,
     release_turn::ReleaseTurn,

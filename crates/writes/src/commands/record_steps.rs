@@ -1,15 +1,18 @@
 //! Entries of the journal of a running turn.
 
-use domain::{ConversationId, NodeId, TenantId, ToolStep, TurnId, TurnStep};
+use domain::{
+    ConversationId, EventType, Handover, NodeId, Stamp, TenantId, ToolStep, TurnId, TurnStep,
+};
 use ports::{
     FactsQuery, RepositoryError,
-    write_store::{RunningTurn, StepRow, TurnCalls},
+    write_store::{ConversationHandover, RunningTurn, StepRow, TurnCalls},
 };
 
-use crate::{Command, Part, Planned, Planner, Scope};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Adds entries to the journal of a running turn: calls before they are made, and again when they have
-/// ended. Writes nothing, and returns `false`, unless the turn is in progress under `node`. Writing the
+/// ended. The end of a call with which the agent hands its conversation over does that, with the event
+/// `conversation.updated`. Writes nothing, and returns `false`, unless the turn is in progress under `node`. Writing the
 /// same entries twice is the same as once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordSteps {
@@ -25,6 +28,8 @@ pub struct RecordSteps {
     pub begun: Vec<(usize, TurnStep)>,
     /// Entries that were recorded before, and have changed since.
     pub changed: Vec<(usize, TurnStep)>,
+    /// The time and the actor.
+    pub stamp: Stamp,
 }
 
 impl RecordSteps {
@@ -49,6 +54,34 @@ impl RecordSteps {
             may_act: acts.reduce(|any, acts| any || acts)?,
         })
     }
+
+    /// The hand-over that one of the calls has made.
+    fn handover(&self) -> Option<Handover> {
+        let mut changed = self.changed.iter().filter_map(|(_, step)| step.call());
+        changed.find_map(|call| Handover::by(call, self.stamp.time))
+    }
+
+    /// Hands the conversation over, unless staff handles it already.
+    fn hand_over(&self, planner: &mut Planner<'_>, handover: Handover) {
+        let (tenant, id) = (&self.tenant, self.conversation_id);
+        let found = planner.facts.conversation(tenant, id);
+        let Some(conversation) = found.filter(|found| !found.is_for_staff()) else {
+            return;
+        };
+        let sort_seq = planner.log(tenant, &self.stamp, |position| {
+            event_rows::event_within(position, EventType::ConversationUpdated, id, conversation)
+        });
+        planner.rows.handovers.push(ConversationHandover {
+            tenant: tenant.clone(),
+            id,
+            version: conversation.version + 1,
+            handover: Handover {
+                at: handover.at.max(conversation.updated_at),
+                ..handover
+            },
+            sort_seq,
+        });
+    }
 }
 
 impl Command for RecordSteps {
@@ -59,19 +92,26 @@ impl Command for RecordSteps {
     }
 
     fn uses_log(&self) -> bool {
-        false
+        self.handover().is_some()
     }
 
     fn needs(&self, query: &mut FactsQuery) {
         query
             .running_turns
             .push(running_turn(&self.tenant, self.turn_id, self.node));
+        if self.handover().is_some() {
+            let conversation = (self.tenant.clone(), self.conversation_id);
+            query.conversations.insert(conversation);
+        }
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<bool>, RepositoryError> {
         let running = running_turn(&self.tenant, self.turn_id, self.node);
         if !planner.facts.running_turns.contains(&running) {
             return Ok(Planned::Rejected(false));
+        }
+        if let Some(handover) = self.handover() {
+            self.hand_over(planner, handover);
         }
         planner.rows.calls.extend(self.calls());
         planner.rows.steps.extend(self.rows(&self.begun));

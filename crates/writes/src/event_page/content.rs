@@ -81,6 +81,9 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
         EventType::MessageDeleted => EventData::MessageDeleted {
             message: parse_data(row)?,
         },
+        EventType::NoteCreated | EventType::NoteDeleted => EventData::Note {
+            note: parse_data(row)?,
+        },
         EventType::UserUpdated => EventData::User {
             user_id: row.user_id.clone().unwrap_or_default(),
         },

@@ -1,9 +1,9 @@
 //! Changing the known facts as a committed transaction has changed the stored ones.
 
-use domain::{ConversationId, TenantId, TurnId, TurnStatus};
+use domain::{ConversationId, Handler, TenantId, TurnId, TurnStatus};
 use ports::write_store::{
-    ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, TurnEnd, TurnRow,
-    TurnStart,
+    ConversationAdvance, ConversationFacts, ConversationHandover, ConversationRow,
+    ConversationUpdate, TurnEnd, TurnRow, TurnStart,
 };
 
 use super::KnownFacts;
@@ -50,6 +50,16 @@ impl KnownFacts {
             facts.waiting_since = row.conversation.waiting_since;
             facts.user_id.clone_from(&row.conversation.user_id);
             facts.updated_at = row.conversation.updated_at;
+            true
+        });
+    }
+
+    pub(super) fn hand_over(&mut self, row: &ConversationHandover) {
+        self.change((&row.tenant, row.id), |facts| {
+            facts.version = row.version;
+            facts.handled_by = Handler::Staff;
+            facts.waiting_since = Some(row.handover.at);
+            facts.updated_at = row.handover.at;
             true
         });
     }

@@ -47,6 +47,7 @@ impl KnownFacts {
             conversations,
             advances,
             conversation_updates,
+            handovers,
             conversation_deletions,
             credentials: _,
             credential_updates: _,
@@ -68,6 +69,8 @@ impl KnownFacts {
             superseded: _,
             answered: _,
             copies: _,
+            notes: _,
+            deleted_notes: _,
             events: _,
             idempotency: _,
             released: _,
@@ -86,6 +89,9 @@ impl KnownFacts {
         }
         for row in conversation_updates {
             self.update_conversation(row);
+        }
+        for row in handovers {
+            self.hand_over(row);
         }
         self.forget_conversations_of_staff(messages, deleted_messages);
         self.record_turns(turns, ends, starts);

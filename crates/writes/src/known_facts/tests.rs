@@ -5,11 +5,13 @@ use std::{
     time::Duration,
 };
 
-use domain::Problem;
+use domain::{NoteId, Problem};
 use ports::{
     Rows,
-    write_store::{LoggedQuery, OpenTurnsOf, RecordKey, RunningTurn, SweptQuery},
+    write_store::{LoggedQuery, NoteKey, OpenTurnsOf, RecordKey, RunningTurn, SweptQuery},
 };
+
+use uuid::Uuid;
 
 use super::*;
 use crate::{BeginTurn, Command, FinishTurn, Planner, TurnEnding, commands::DeleteAgent, fixture};
@@ -57,6 +59,14 @@ fn answer(known: &KnownFacts, query: &FactsQuery) -> Option<(Facts, Conditions)>
     Some((facts, conditions))
 }
 
+fn note() -> NoteKey {
+    NoteKey {
+        tenant: fixture::tenant(),
+        conversation_id: fixture::conversation_id(1),
+        id: NoteId::new(Uuid::nil()),
+    }
+}
+
 /// A query with each kind of key that can be answered.
 fn whole_query() -> FactsQuery {
     let agent = fixture::agent(1);
@@ -74,6 +84,7 @@ fn whole_query() -> FactsQuery {
         new_credentials: vec![fixture::key_id(2)],
         whole_credentials: HashSet::new(),
         users: HashSet::new(),
+        notes: HashSet::new(),
         idempotency: vec![RecordKey::new(&fixture::tenant(), &fixture::entry("key"))],
         nodes: [fixture::node_id(1)].into(),
         logged: None,
@@ -144,6 +155,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         credentials,
         whole_credentials,
         users,
+        notes,
         turns,
         idempotency,
         live_nodes,
@@ -164,7 +176,8 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert_eq!(running_turns, [running_turn(1)].into());
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
-    assert!(journals.is_empty() && whole_credentials.is_empty() && users.is_empty());
+    assert!(journals.is_empty() && whole_credentials.is_empty());
+    assert!(users.is_empty() && notes.is_empty());
 }
 
 #[test]
@@ -202,6 +215,10 @@ fn what_no_head_and_no_condition_covers_is_not_answered() {
         },
         FactsQuery {
             users: [in_tenant("ada".to_owned())].into(),
+            ..whole_query()
+        },
+        FactsQuery {
+            notes: [note()].into(),
             ..whole_query()
         },
     ] {

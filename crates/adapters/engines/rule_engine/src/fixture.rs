@@ -26,6 +26,7 @@ pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
         reply: Some(reply.to_owned()),
         replies: None,
         call: None,
+        hand_over: None,
         capability: None,
         priority: None,
         unknown: UnknownMembers::default(),

@@ -10,6 +10,7 @@ mod conversations;
 mod credentials;
 mod log;
 mod messages;
+mod notes;
 mod turns;
 mod usage;
 mod users;
@@ -30,6 +31,7 @@ const STATEMENTS: &[&[&str]] = &[
     usage::STATEMENTS,
     users::STATEMENTS,
     messages::STATEMENTS,
+    notes::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -82,6 +84,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     conversations::insert(batch, &rows.conversations);
     conversations::advance(batch, &rows.advances);
     conversations::update(batch, &rows.conversation_updates);
+    conversations::hand_over(batch, &rows.handovers);
     conversations::delete(batch, &rows.conversation_deletions);
     credentials::insert(batch, &rows.credentials);
     credentials::update(batch, &rows.credential_updates);
@@ -98,6 +101,8 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
     messages::delete(batch, &rows.deleted_messages);
+    notes::insert(batch, &rows.notes);
+    notes::delete(batch, &rows.deleted_notes);
     messages::supersede(batch, &rows.superseded);
     turns::dismiss(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

@@ -11,6 +11,7 @@ mod conversations;
 mod credentials;
 mod log;
 mod messages;
+mod notes;
 mod turns;
 mod usage;
 mod users;
@@ -35,6 +36,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     usage::STATEMENTS,
     users::STATEMENTS,
     messages::STATEMENTS,
+    notes::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -79,6 +81,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.conversations, conversations::insert)?;
     changes.each(&rows.advances, conversations::advance);
     changes.try_each(&rows.conversation_updates, conversations::update)?;
+    changes.try_each(&rows.handovers, conversations::hand_over)?;
     changes.each(&rows.conversation_deletions, conversations::delete);
     changes.try_each(&rows.credentials, credentials::insert)?;
     changes.try_each(&rows.credential_updates, credentials::update)?;
@@ -101,6 +104,8 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.messages, messages::insert)?;
     changes.each(&rows.rewritten, messages::rewrite);
     changes.each(&rows.deleted_messages, messages::delete);
+    changes.try_each(&rows.notes, notes::insert)?;
+    changes.each(&rows.deleted_notes, notes::delete);
     changes.each(&rows.events, log::insert_event);
     changes.each(&rows.released, log::release_key);
     changes.each(&rows.idempotency, log::write_record);

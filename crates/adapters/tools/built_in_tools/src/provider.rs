@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::handover;
 use ports::{
     CapabilityInfo, CapabilityKind, Clock, ProvidedTools, ToolArguments, ToolContext,
     ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::Value;
 
-use crate::{calculator, local_time};
+use crate::{calculator, hand_over, local_time};
 
-/// The tools `calculator` and `time`, which return at once.
+/// The built-in tools, which return at once.
 pub struct BuiltInTools {
     clock: Arc<dyn Clock>,
-    definitions: [Arc<ToolDefinition>; 2],
+    definitions: [Arc<ToolDefinition>; 3],
 }
 
 impl BuiltInTools {
@@ -22,7 +23,12 @@ impl BuiltInTools {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            definitions: [calculator::definition(), local_time::definition()].map(Arc::new),
+            definitions: [
+                calculator::definition(),
+                hand_over::definition(),
+                local_time::definition(),
+            ]
+            .map(Arc::new),
         }
     }
 }
@@ -56,6 +62,11 @@ impl ToolProvider for BuiltInTools {
                 })?;
                 calculator::calculate(expression)
                     .map_err(|error| ToolError::InvalidArguments(error.to_string()))
+            }
+            handover::TOOL => {
+                refuse_others(arguments, handover::REASON)?;
+                text(arguments, handover::REASON)?;
+                Ok(hand_over::DONE.to_owned())
             }
             local_time::NAME => {
                 refuse_others(arguments, local_time::TIME_ZONE)?;

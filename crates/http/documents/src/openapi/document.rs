@@ -45,6 +45,7 @@ pub const BODIES: &[&str] = &[
     "ConversationDraftPatch",
     "StaffMessageDraft",
     "StaffMessageDraftPatch",
+    "NoteDraft",
     "UserDraft",
     "UserDraftPatch",
     "KeyDraft",

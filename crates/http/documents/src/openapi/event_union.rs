@@ -107,6 +107,7 @@ const fn content(kind: EventType) -> &'static str {
     match kind {
         EventType::AgentCreated | EventType::AgentUpdated => "AgentEventData",
         EventType::AgentDeleted => "AgentDeletedEventData",
+        EventType::NoteCreated | EventType::NoteDeleted => "NoteEventData",
         EventType::UserUpdated => "UserEventData",
         EventType::MessageCreated | EventType::MessageUpdated => "MessageEventData",
         EventType::MessageDeleted => "MessageDeletedEventData",

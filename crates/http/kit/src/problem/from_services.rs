@@ -191,6 +191,7 @@ impl From<ConversationError> for ApiError {
     fn from(error: ConversationError) -> Self {
         match error {
             ConversationError::NotFound => Self::new(ProblemCode::ConversationNotFound),
+            ConversationError::NoteNotFound => Self::new(ProblemCode::NoteNotFound),
             ConversationError::MessageNotFound => Self::new(ProblemCode::MessageNotFound),
             ConversationError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
             ConversationError::VersionMismatch => Self::new(ProblemCode::VersionMismatch),

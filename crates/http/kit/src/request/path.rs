@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload};
-use domain::{AgentId, ConversationId, MessageId, ProblemCode, TurnId};
+use domain::{AgentId, ConversationId, MessageId, NoteId, ProblemCode, TurnId};
 
 use crate::problem::ApiError;
 
@@ -39,6 +39,11 @@ impl ResourceId for TurnId {
 impl ResourceId for MessageId {
     const NOT_FOUND: ProblemCode = ProblemCode::MessageNotFound;
     const NAME: &str = "messageId";
+}
+
+impl ResourceId for NoteId {
+    const NOT_FOUND: ProblemCode = ProblemCode::NoteNotFound;
+    const NAME: &str = "noteId";
 }
 
 /// An id of the path, such as `{id}`. A malformed id is reported as not found.

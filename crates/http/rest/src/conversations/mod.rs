@@ -4,6 +4,7 @@ mod create;
 mod follow;
 mod list;
 mod messages;
+mod notes;
 mod one;
 mod staff_messages;
 mod turns;
@@ -12,11 +13,13 @@ pub use create::{__path_create_conversation, ConversationRequest, create_convers
 pub use follow::{__path_follow_conversation, follow_conversation};
 pub use list::{__path_list_conversations, list_conversations};
 pub use messages::{__path_list_messages, list_messages};
+pub use notes::{
+    __path_delete_note, __path_list_notes, __path_write_note, delete_note, list_notes, write_note,
+};
 pub use one::{
     __path_delete_conversation, __path_get_conversation, __path_patch_conversation,
     delete_conversation, get_conversation, patch_conversation,
 };
-
 pub use staff_messages::{
     __path_delete_message, __path_patch_message, __path_write_message, delete_message,
     patch_message, write_message,

@@ -1,6 +1,6 @@
 //! Rows of `conversations`.
 
-use domain::{Conversation, ConversationId, Seq, TenantId, Timestamp};
+use domain::{Conversation, ConversationId, Handover, Seq, TenantId, Timestamp};
 
 /// A row of `conversations`.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,21 @@ pub struct ConversationUpdate {
     pub tenant: TenantId,
     /// The conversation.
     pub conversation: Conversation,
+    /// Its new sort key in listings: the position of its newest event.
+    pub sort_seq: Seq,
+}
+
+/// A conversation that its agent has handed over to staff: the time of that is its new `updated_at`, too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationHandover {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub id: ConversationId,
+    /// Its new version.
+    pub version: i64,
+    /// The hand-over.
+    pub handover: Handover,
     /// Its new sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }

@@ -36,6 +36,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         new_credentials,
         whole_credentials,
         users,
+        notes,
         idempotency,
         nodes,
         logged,
@@ -65,6 +66,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     let whole = found(whole_credentials, |id| all.whole_credentials.get(id));
     asked.whole_credentials.extend(whole);
     asked.users.extend(found(users, |key| all.users.get(key)));
+    let notes = notes.iter().filter(|note| all.notes.contains(note));
+    asked.notes.extend(notes.cloned());
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));

@@ -1,19 +1,20 @@
 //! Tests of the facts that each command asks for. All other tests of decisions check, too, that no
 //! other fact makes a difference.
 
-use domain::Stamp;
+use domain::{NoteId, Stamp};
 use ports::{
     FirstMessages, ForkedMessages,
-    write_store::{CredentialFacts, OpenTurnsOf, SweptConversation, WaitingTurn},
+    write_store::{CredentialFacts, NoteKey, OpenTurnsOf, SweptConversation, WaitingTurn},
 };
+use uuid::Uuid;
 
 use super::*;
 use crate::{
     CompletedTurn, Sweep, TurnEnding,
     commands::{
         CancelTurn, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
-        DeleteAgent, DeleteConversation, FailQueuedTurn, RevokeCredential, SaveUser, UpdateAgent,
-        UpdateConversation, UpdateCredential, UserChange,
+        DeleteAgent, DeleteConversation, DeleteNote, FailQueuedTurn, RevokeCredential, SaveUser,
+        UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
     },
 };
 
@@ -68,6 +69,7 @@ fn all_facts() -> Facts {
     }
     let user = domain::UserDraft::default().into_user("ada".to_owned(), fixture::at(1));
     facts.users.insert((tenant, "ada".to_owned()), user);
+    facts.notes.insert(note());
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
@@ -78,6 +80,14 @@ fn all_facts() -> Facts {
         }],
     }];
     facts
+}
+
+fn note() -> NoteKey {
+    NoteKey {
+        tenant: fixture::tenant(),
+        conversation_id: fixture::conversation_id(1),
+        id: NoteId::new(Uuid::nil()),
+    }
 }
 
 fn stamp() -> Stamp {
@@ -251,6 +261,15 @@ fn a_change_of_a_credential_asks_for_its_facts() {
         stamp: fixture::stamp(9),
     };
     assert_eq!(asks_enough(&save).users.len(), 1);
+}
+
+#[test]
+fn the_deletion_of_a_note_asks_for_its_facts() {
+    let delete = DeleteNote {
+        note: note(),
+        stamp: stamp(),
+    };
+    assert_eq!(asks_enough(&delete).deleted_notes, [note()]);
 }
 
 #[test]

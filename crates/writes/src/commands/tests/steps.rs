@@ -25,6 +25,7 @@ fn record(turn: u32, node: NodeId) -> RecordSteps {
         node,
         begun: (3..).zip(journal()).collect(),
         changed: vec![(1, journal().remove(1))],
+        stamp: fixture::stamp(9),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writing of rows to the model.
 
-use domain::TurnStatus;
+use domain::{Handler, TurnStatus};
 use ports::{
     ConversationName, Rows,
     write_store::{ConversationFacts, CredentialFacts},
@@ -36,6 +36,7 @@ impl Tables {
             facts.last_message_seq = row.last_message_seq;
             facts.superseded_count = row.superseded_count;
             facts.turn_count = row.turn_count;
+            facts.waiting_since = row.waiting_since;
             facts.updated_at = row.updated_at;
             facts.last_message_at = row.last_message_at.or(facts.last_message_at);
         }
@@ -43,6 +44,8 @@ impl Tables {
             let key = (row.tenant.clone(), row.conversation.id);
             let facts = self.conversations.get_mut(&key).expect("it exists");
             facts.version = row.conversation.version;
+            facts.handled_by = row.conversation.handled_by;
+            facts.waiting_since = row.conversation.waiting_since;
             facts.user_id.clone_from(&row.conversation.user_id);
             facts.updated_at = row.conversation.updated_at;
             self.named.retain(|_, id| *id != row.conversation.id);
@@ -50,6 +53,15 @@ impl Tables {
                 let name = (row.tenant.clone(), name);
                 assert_eq!(self.named.insert(name, row.conversation.id), None);
             }
+        }
+        for row in &rows.handovers {
+            let key = (row.tenant.clone(), row.id);
+            let facts = self.conversations.get_mut(&key).expect("it exists");
+            assert_eq!(facts.version, row.version - 1);
+            facts.version = row.version;
+            facts.handled_by = Handler::Staff;
+            facts.waiting_since = Some(row.handover.at);
+            facts.updated_at = row.handover.at;
         }
         for row in &rows.conversation_deletions {
             let key = (row.tenant.clone(), row.id);

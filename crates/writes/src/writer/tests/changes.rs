@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{AgentReach, Conversation, NodeId, ToolStep, TurnId, TurnStep};
+use domain::{AgentReach, Conversation, NodeId, TurnId, TurnStep, handover};
 use ports::FirstMessages;
 use serde_json::json;
 
@@ -102,15 +102,15 @@ impl Writing {
             .get(&key)
             .and_then(|journal| journal.last_key_value());
         let open = last.filter(|(_, step)| !step.has_ended());
+        let mut call = fixture::tool_step("call");
+        if conversation == 1 {
+            handover::TOOL.clone_into(&mut call.name);
+        }
         let (begun, ended) = if let Some((number, _)) = open {
-            let ended = ToolStep {
-                end: Some(fixture::tool_end()),
-                ..fixture::tool_step("call")
-            };
-            (Vec::new(), vec![(*number, TurnStep::Tool(ended))])
+            call.end = Some(fixture::tool_end());
+            (Vec::new(), vec![(*number, TurnStep::Tool(call))])
         } else {
-            let begun = TurnStep::Tool(fixture::tool_step("call"));
-            (vec![(entries, begun)], Vec::new())
+            (vec![(entries, TurnStep::Tool(call))], Vec::new())
         };
         RecordSteps {
             tenant: key.0,
@@ -119,6 +119,7 @@ impl Writing {
             node: fixture::node_id(1),
             begun,
             changed: ended,
+            stamp: fixture::stamp(1),
         }
     }
 

@@ -120,8 +120,8 @@ impl CompiledRule {
             captures,
             has_result: false,
         };
-        let call = rule.call.as_ref();
-        let call = call.map(|call| CallTemplate::parse(call, known, &mut unknown).into());
+        let call = rule.tool_call();
+        let call = call.map(|call| CallTemplate::parse(&call, known, &mut unknown).into());
         let unknown = unknown.into_iter();
         faults.extend(
             unknown.map(|pointer| {
@@ -204,7 +204,7 @@ fn compile_replies(
 ) -> Box<[Template]> {
     let known = Placeholders {
         captures,
-        has_result: rule.call.is_some(),
+        has_result: rule.tool_call().is_some(),
     };
     let compile = |(index, source): (usize, &String)| {
         let template = Template::parse(source, known);

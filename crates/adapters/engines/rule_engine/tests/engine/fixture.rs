@@ -42,6 +42,7 @@ pub(crate) fn keyword_rule(keywords: &[&str], reply: &str) -> Rule {
         reply: Some(reply.to_owned()),
         replies: None,
         call: None,
+        hand_over: None,
         capability: None,
         priority: None,
         unknown: UnknownMembers::default(),

@@ -13,8 +13,8 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn, user,
-            whole_credential,
+            add_steps, agent_id, agent_version, credential, head, named, note, running_turn, turn,
+            user, whole_credential,
         },
     },
 };
@@ -34,7 +34,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, JOURNALS,
-    LOCK, LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -78,6 +78,7 @@ pub(crate) async fn read(
     }
     credentials(connection, query, facts).await?;
     users(connection, query, facts).await?;
+    notes(connection, query, facts).await?;
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
         add(connection, &mut facts.turns, turns, "turns", turn).await?;
@@ -113,6 +114,27 @@ async fn users(
     let ids: Vec<_> = users.map(|(_, id)| id.as_str()).collect();
     let users = sqlx::query(USERS).bind(tenants).bind(ids);
     add(connection, &mut facts.users, users, "users", user).await
+}
+
+async fn notes(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.notes.is_empty() {
+        return Ok(());
+    }
+    let notes = query.notes.iter();
+    let tenants: Vec<_> = notes.clone().map(|note| note.tenant.as_str()).collect();
+    let conversations = notes.clone().map(|note| note.conversation_id.uuid());
+    let conversations: Vec<_> = conversations.collect();
+    let ids: Vec<_> = notes.map(|note| note.id.uuid()).collect();
+    let notes = sqlx::query(NOTES)
+        .bind(tenants)
+        .bind(conversations)
+        .bind(ids);
+    let found = &mut facts.notes;
+    add(connection, found, notes, "conversation_notes", note).await
 }
 
 async fn running_turns(

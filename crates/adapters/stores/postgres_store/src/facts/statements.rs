@@ -98,6 +98,12 @@ relational::statements! {
             join users u on u.tenant_id = q.tenant and u.user_id = q.id"
     );
 
+    pub(super) const NOTES: &str = "\
+        select n.tenant_id, n.conversation_id, n.id \
+        from unnest($1::text[], $2::uuid[], $3::uuid[]) as q (tenant, conversation, id) \
+        join conversation_notes n on n.tenant_id = q.tenant \
+            and n.conversation_id = q.conversation and n.id = q.id";
+
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
             r.released_into, r.released_by, r.answer, r.created_at \

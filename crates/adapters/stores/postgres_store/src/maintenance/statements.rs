@@ -94,6 +94,19 @@ relational::statements! {
             returning 1) \
         select count(*) from gone";
 
+    pub(super) const DELETE_NOTES: &str = "\
+        with chosen as materialized ( \
+            select n.tenant_id, n.conversation_id, n.sort_seq \
+            from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
+            join conversation_notes n on n.tenant_id = d.tenant_id and n.conversation_id = d.id \
+            limit least($1::bigint, $4::bigint)), \
+        gone as ( \
+            delete from conversation_notes n using chosen c \
+            where n.tenant_id = c.tenant_id and n.conversation_id = c.conversation_id \
+                and n.sort_seq = c.sort_seq \
+            returning 1) \
+        select count(*) from gone";
+
     pub(super) const DELETE_CONVERSATIONS: &str = "\
         with gone as ( \
             delete from conversations c \
@@ -159,10 +172,11 @@ relational::statements! {
 
 /// The statements that remove a deleted conversation, in this order. Each runs only when the one
 /// before has nothing left to remove.
-pub(super) const REMOVALS: [&str; 4] = [
+pub(super) const REMOVALS: [&str; 5] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
+    DELETE_NOTES,
     DELETE_CONVERSATIONS,
 ];
 

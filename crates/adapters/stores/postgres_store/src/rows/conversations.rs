@@ -2,7 +2,8 @@
 
 use domain::{ConversationKey, Timestamp};
 use ports::write_store::{
-    ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+    ConversationAdvance, ConversationDeletion, ConversationHandover, ConversationRow,
+    ConversationUpdate,
 };
 use sqlx::types::Json;
 
@@ -41,14 +42,23 @@ relational::statements! {
     const UPDATE: &str = concat!(
         "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
             handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
-            user_id = n.user_id, version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
+            handover = n.handover, user_id = n.user_id, version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
         from ",
         unnest!(
             1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 text,
-            10 bigint, 11 timestamptz, 12 bigint
+            10 bigint, 11 timestamptz, 12 bigint, 13 jsonb
         ),
         " as n (tenant, id, title, metadata, context, handled_by, assignee, waiting, user_id, version, \
-            updated, sort_seq) \
+            updated, sort_seq, handover) \
+        where conversations.tenant_id = n.tenant and conversations.id = n.id"
+    );
+
+    const HAND_OVER: &str = concat!(
+        "update conversations set handled_by = 'staff', waiting_since = n.at, updated_at = n.at, \
+            handover = n.handover, version = n.version, sort_seq = n.sort_seq \
+        from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 jsonb, 5 timestamptz, 6 bigint),
+        " as n (tenant, id, version, handover, at, sort_seq) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
@@ -130,6 +140,20 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| row.conversation.user_id.as_deref())
             .column(rows, |row| row.conversation.version)
             .column(rows, |row| row.conversation.updated_at.date_time())
+            .column(rows, |row| row.sort_seq.0)
+            .column(rows, |row| row.conversation.handover.as_ref().map(Json))
+    });
+}
+
+/// Hands conversations over to staff.
+pub(super) fn hand_over(batch: &mut CteBatch, rows: &[ConversationHandover]) {
+    batch.add(HAND_OVER, rows, |update, rows| {
+        update
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.version)
+            .column(rows, |row| Json(&row.handover))
+            .column(rows, |row| row.handover.at.date_time())
             .column(rows, |row| row.sort_seq.0)
     });
 }

@@ -11,6 +11,7 @@ mod histories;
 mod idempotency;
 mod messages;
 mod nodes;
+mod notes;
 mod signing_keys;
 mod store_state;
 mod sweeps;
@@ -38,7 +39,9 @@ use ports::{Maintenance, Storage, WriteStore};
 use crate::{
     LogTrimSql, Store, log_trim,
     read::{ListedRow, ReadAs},
-    stored::{StoredFoundUser, StoredRecord, StoredSigningKey, StoredTenant, StoredUser},
+    stored::{
+        StoredFoundUser, StoredNote, StoredRecord, StoredSigningKey, StoredTenant, StoredUser,
+    },
 };
 
 /// The statements of a store on all that it stores.
@@ -58,6 +61,7 @@ pub trait RepositorySql:
                  + ReadAs<StoredSigningKey>
                  + ReadAs<StoredTenant>
                  + ReadAs<StoredFoundUser>
+                 + ReadAs<ListedRow<StoredNote>>
                  + ReadAs<ListedRow<StoredUser>>,
     >
 {
@@ -86,6 +90,7 @@ pub fn storage<S: RepositorySql>(
         tickets: repositories.clone(),
         signing_keys: repositories.clone(),
         tenants: repositories.clone(),
+        notes: repositories.clone(),
         users: repositories.clone(),
         nodes: repositories,
         maintenance,
@@ -110,6 +115,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         nodes::STATEMENTS,
+        notes::STATEMENTS,
         signing_keys::STATEMENTS,
         store_state::STATEMENTS,
         tenants::STATEMENTS,

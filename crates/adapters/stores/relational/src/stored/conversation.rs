@@ -1,8 +1,8 @@
 //! A conversation as it is stored.
 
 use domain::{
-    AgentId, Conversation, ConversationId, ConversationState, ForkOrigin, MessageId, OpenTurn,
-    SentMessage, Timestamp, TurnId, TurnStatus, UnknownMembers, config::Metadata,
+    AgentId, Conversation, ConversationId, ConversationState, ForkOrigin, Handover, MessageId,
+    OpenTurn, SentMessage, Timestamp, TurnId, TurnStatus, UnknownMembers, config::Metadata,
 };
 use ports::RepositoryError;
 use serde::Deserialize;
@@ -19,8 +19,8 @@ macro_rules! conversation_columns {
         concat!(
             "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.context, c.version, \
              c.message_count - c.superseded_count as message_count, c.excerpt, c.forked_from, \
-             c.handled_by, c.assignee, c.waiting_since, c.sort_seq, c.created_at, c.updated_at, \
-             c.last_message_at, ",
+             c.handled_by, c.assignee, c.waiting_since, c.handover, c.sort_seq, c.created_at, \
+             c.updated_at, c.last_message_at, ",
             $open_turns,
             " as open_turns"
         )
@@ -45,6 +45,7 @@ pub struct StoredConversation {
     handled_by: Option<String>,
     assignee: Option<String>,
     waiting_since: Option<StoredTime>,
+    handover: Option<Json<Handover>>,
     created_at: StoredTime,
     updated_at: StoredTime,
     last_message_at: Option<StoredTime>,
@@ -87,6 +88,7 @@ impl TryFrom<StoredConversation> for Conversation {
             handled_by: column::handler(row.handled_by.as_deref()),
             assignee: row.assignee,
             waiting_since: row.waiting_since.map(|time| time.0),
+            handover: row.handover.map(|handover| handover.0),
             version: row.version,
             message_count: row.message_count,
             // The only message may have been deleted.

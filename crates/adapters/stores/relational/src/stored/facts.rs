@@ -1,11 +1,11 @@
 //! The facts of a batch as they are stored.
 
 use domain::{
-    AgentId, ConversationId, Credential, CredentialId, NodeId, Seq, TenantId, TurnId, User,
+    AgentId, ConversationId, Credential, CredentialId, NodeId, NoteId, Seq, TenantId, TurnId, User,
 };
 use ports::{
     ConversationName, Facts, RepositoryError,
-    write_store::{ConversationFacts, CredentialFacts, InTenant, RunningTurn, TurnRow},
+    write_store::{ConversationFacts, CredentialFacts, InTenant, NoteKey, RunningTurn, TurnRow},
 };
 use uuid::Uuid;
 
@@ -110,6 +110,15 @@ pub fn whole_credential<Texts: TextList>(
 /// Converts a user.
 pub fn user(row: StoredUserInTenant) -> Result<(InTenant<String>, User), RepositoryError> {
     row.try_into()
+}
+
+/// Converts the columns `tenant_id`, `conversation_id` and `id` of a note.
+pub fn note((of, conversation, id): (String, Uuid, Uuid)) -> Result<NoteKey, RepositoryError> {
+    Ok(NoteKey {
+        tenant: tenant(&of)?,
+        conversation_id: ConversationId::new(conversation),
+        id: NoteId::new(id),
+    })
 }
 
 /// Converts the columns `tenant_id`, `agent_id`, `user_id`, `key` and `id` of a conversation.

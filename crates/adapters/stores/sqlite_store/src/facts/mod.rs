@@ -5,7 +5,9 @@ mod statements;
 use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
-    write_store::{ConversationFacts, EventInDoubt, InTenant, LoggedQuery, RecordKey, RunningTurn},
+    write_store::{
+        ConversationFacts, EventInDoubt, InTenant, LoggedQuery, NoteKey, RecordKey, RunningTurn,
+    },
 };
 use relational::{
     read,
@@ -13,8 +15,8 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn, user,
-            whole_credential,
+            add_steps, agent_id, agent_version, credential, head, named, note, running_turn, turn,
+            user, whole_credential,
         },
     },
 };
@@ -31,7 +33,7 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
-    NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -49,8 +51,10 @@ pub(crate) async fn read(
     let whole = BatchQuery::new(WHOLE_CREDENTIALS, whole)?;
     let users = query.users.iter().map(|(of, id)| (of.as_str(), id));
     let users = BatchQuery::new(USERS, users)?;
-    let [found, running, journals, whole, users] =
-        fetch(connection, [turns, running, journals, whole, users]).await?;
+    let notes = BatchQuery::new(NOTES, query.notes.iter().map(note_key))?;
+    let [found, running, journals, whole, users, notes] =
+        fetch(connection, [turns, running, journals, whole, users, notes]).await?;
+    add(&mut facts.notes, "conversation_notes", notes, note)?;
     add(&mut facts.users, "users", users, user)?;
     add(&mut facts.turns, "turns", found, turn)?;
     add(&mut facts.running_turns, "turns", running, running_turn)?;
@@ -164,6 +168,11 @@ fn agent_key((tenant, id): &InTenant<AgentId>) -> (&str, Simple) {
 
 fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
+}
+
+fn note_key(note: &NoteKey) -> (&str, Simple, Simple) {
+    let (conversation, id) = (note.conversation_id.uuid(), note.id.uuid());
+    (note.tenant.as_str(), conversation.simple(), id.simple())
 }
 
 fn running_key(turn: &RunningTurn) -> (&str, Simple, Simple) {

@@ -82,6 +82,11 @@ relational::statements! {
             on u.tenant_id = q.value ->> 0 and u.user_id = q.value ->> 1"
     );
 
+    pub(super) const NOTES: &str = "\
+        select n.tenant_id, n.conversation_id, n.id from json_each(?) q \
+        cross join conversation_notes n on n.tenant_id = q.value ->> 0 \
+            and n.conversation_id = unhex(q.value ->> 1) and n.id = unhex(q.value ->> 2)";
+
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
             r.released_into, r.released_by, r.answer, r.created_at \

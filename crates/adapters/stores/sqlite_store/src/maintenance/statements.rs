@@ -78,6 +78,13 @@ relational::statements! {
             limit ?1)"
     );
 
+    pub(super) const DELETE_NOTES: &str = concat!(
+        deleted_conversations!(),
+        "delete from conversation_notes where (tenant_id, conversation_id, sort_seq) in ( \
+            select n.tenant_id, n.conversation_id, n.sort_seq from doomed cross join conversation_notes n \
+            on n.tenant_id = doomed.tenant_id and n.conversation_id = doomed.id limit ?1)"
+    );
+
     pub(super) const DELETE_CONVERSATIONS: &str = concat!(
         deleted_conversations!(),
         "delete from conversations where (tenant_id, id) in ( \
@@ -124,10 +131,11 @@ pub(super) const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];
 /// has nothing left to remove: a conversation is removed after its messages and turns, an agent
 /// after all of its conversations (which are marked with its time, or were deleted before it) and
 /// its versions.
-pub(super) const REMOVALS: [&str; 6] = [
+pub(super) const REMOVALS: [&str; 7] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
+    DELETE_NOTES,
     DELETE_CONVERSATIONS,
     DELETE_AGENT_VERSIONS,
     DELETE_AGENTS,

@@ -3,7 +3,10 @@
 use domain::ConversationKey;
 use ports::{
     RepositoryError,
-    write_store::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate},
+    write_store::{
+        ConversationAdvance, ConversationDeletion, ConversationHandover, ConversationRow,
+        ConversationUpdate,
+    },
 };
 
 use super::change::{Changes, Parameter};
@@ -23,7 +26,12 @@ relational::statements! {
 
     const UPDATE: &str = "\
         update conversations set title = ?, metadata = ?, context = ?, handled_by = ?, assignee = ?, \
-            waiting_since = ?, user_id = ?, version = ?, updated_at = ?, sort_seq = ? \
+            waiting_since = ?, handover = ?, user_id = ?, version = ?, updated_at = ?, sort_seq = ? \
+        where tenant_id = ? and id = ?";
+
+    const HAND_OVER: &str = "\
+        update conversations set handled_by = 'staff', waiting_since = ?, updated_at = ?, handover = ?, \
+            version = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const DELETE: &str = "update conversations set deleted_at = ? where tenant_id = ? and id = ?";
@@ -95,6 +103,7 @@ pub(super) fn update<'r>(
     row: &'r ConversationUpdate,
 ) -> Result<(), RepositoryError> {
     let conversation = &row.conversation;
+    let handover = conversation.handover.as_ref();
     changes.add(
         UPDATE,
         [
@@ -104,12 +113,33 @@ pub(super) fn update<'r>(
             conversation.handled_by.as_str().into(),
             conversation.assignee.as_deref().into(),
             conversation.waiting_since.into(),
+            handover.map(Parameter::json).transpose()?.into(),
             conversation.user_id.as_deref().into(),
             conversation.version.into(),
             conversation.updated_at.into(),
             row.sort_seq.0.into(),
             row.tenant.as_str().into(),
             conversation.id.into(),
+        ],
+    );
+    Ok(())
+}
+
+/// Hands a conversation over to staff.
+pub(super) fn hand_over<'r>(
+    changes: &mut Changes<'r>,
+    row: &'r ConversationHandover,
+) -> Result<(), RepositoryError> {
+    changes.add(
+        HAND_OVER,
+        [
+            row.handover.at.into(),
+            row.handover.at.into(),
+            Parameter::json(&row.handover)?,
+            row.version.into(),
+            row.sort_seq.0.into(),
+            row.tenant.as_str().into(),
+            row.id.into(),
         ],
     );
     Ok(())

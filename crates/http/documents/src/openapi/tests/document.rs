@@ -1,8 +1,8 @@
 //! A small document over the domain's types, completed like the real one.
 
 use domain::{
-    AgentDraft, ConversationDraft, Scope, Sizes, Timestamp, UserDraft, config::MetadataSchema,
-    staff_message::StaffMessageDraft,
+    AgentDraft, ConversationDraft, NoteDraft, Scope, Sizes, Timestamp, UserDraft,
+    config::MetadataSchema, staff_message::StaffMessageDraft,
 };
 use rest::{
     agents::RuleTestRequest,
@@ -76,6 +76,7 @@ struct Key {
     ClientRotation,
     KeyDraft,
     KeyRotation,
+    NoteDraft,
     RuleTestRequest,
     StaffMessageDraft,
     TicketRequest,

@@ -1,0 +1,68 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
+import { ErrorNotice } from "../ui/notice.js";
+import { Time } from "../ui/time.js";
+
+/** The number of notes that are shown. */
+const SHOWN = 20;
+
+/** What members of staff have noted about a conversation, and a field for another note by `author`. */
+export const Notes = ({ conversationId, author }: { conversationId: string; author: string }) => {
+  const { service } = useSession();
+  const queries = useQueryClient();
+  const [text, setText] = useState("");
+  const queryKey = ["conversation", conversationId, "notes"];
+  const notes = useQuery({ queryKey, queryFn: () => service.conversations.listNotes(conversationId, { limit: SHOWN }) });
+  const onSettled = () => queries.invalidateQueries({ queryKey });
+  const write = useMutation({
+    mutationFn: (content: string) =>
+      service.conversations.writeNote(conversationId, { content, ...(author !== "" && { author: { name: author } }) }),
+    onSuccess: () => setText(""),
+    onSettled,
+  });
+  const remove = useMutation({ mutationFn: (id: string) => service.conversations.deleteNote(conversationId, id), onSettled });
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== "" && !write.isPending) write.mutate(text);
+  };
+  const error = notes.error ?? write.error ?? remove.error;
+  const found = notes.data?.data ?? [];
+  return (
+    <details className="notes">
+      <summary>Notes{found.length > 0 && ` (${found.length}${notes.data?.nextCursor == null ? "" : "+"})`}</summary>
+      {error !== null && <ErrorNotice error={error} />}
+      <form className="row" onSubmit={save}>
+        <label className="visually-hidden" htmlFor="note">
+          Note for colleagues
+        </label>
+        <input
+          id="note"
+          className="input"
+          dir="auto"
+          maxLength={8_000}
+          placeholder="Only colleagues see this"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <Button type="submit" disabled={text.trim() === "" || write.isPending}>
+          Save note
+        </Button>
+      </form>
+      <ul aria-label="Notes">
+        {found.map((note) => (
+          <li key={note.id}>
+            <span className="row">
+              <strong>{note.author.name}</strong> <Time at={note.createdAt} />
+              <Button disabled={remove.isPending} onClick={() => remove.mutate(note.id)}>
+                Delete note
+              </Button>
+            </span>
+            <p dir="auto">{note.content}</p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+};

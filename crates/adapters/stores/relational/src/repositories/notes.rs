@@ -1,0 +1,47 @@
+//! Notes of staff.
+
+use async_trait::async_trait;
+use domain::{ConversationId, Listed, Note, Page, Seq, TenantId};
+use ports::{NoteRepository, RepositoryError};
+
+use super::Repositories;
+use crate::{
+    Store, page_budget, parameters,
+    read::{self, ListedRow, ReadAs},
+    statements,
+    stored::StoredNote,
+};
+
+statements! {
+    const LIST: &str = concat!(
+        "select n.sort_seq, n.total, n.id, n.conversation_id, n.content, n.author, n.created_at from ",
+        page_budget!(
+            "select n.*, octet_length(n.content) as bytes from conversation_notes n \
+             join conversations c on c.tenant_id = n.tenant_id and c.id = n.conversation_id \
+             where n.tenant_id = $1 and n.conversation_id = $2 and n.sort_seq < $3 \
+                and c.deleted_at is null \
+             order by n.sort_seq desc limit $4",
+            "sort_seq desc"
+        ),
+        " n order by n.place"
+    );
+}
+
+#[async_trait]
+impl<S: Store<Row: ReadAs<ListedRow<StoredNote>>>> NoteRepository for Repositories<S> {
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        after: Option<Seq>,
+        limit: usize,
+    ) -> Result<Page<Listed<Note>>, RepositoryError> {
+        let before = after.map_or(i64::MAX, |after| after.0);
+        let limit_of_rows = page_budget::one_more(limit);
+        let parameters = parameters![tenant, conversation, before, limit_of_rows];
+        let rows = self.0.fetch_own(LIST, parameters).await?;
+        read::listing("conversation_notes", rows, limit, |row: StoredNote| {
+            Ok(row.into())
+        })
+    }
+}
