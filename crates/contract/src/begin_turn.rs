@@ -39,6 +39,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
     );
     let expected = Turn {
         continues: None,
+        instruction: None,
         id: begin.turn_id,
         conversation_id: conversation.id,
         agent_id: agent.id,

@@ -59,7 +59,7 @@ async fn listed(storage: &Store, tenant: &TenantId, conversation: u32) -> Vec<No
         let page = storage.notes.list(tenant, id, after, 2).await.success();
         after = page.items.last().map(|last| last.sort_seq);
         let has_more = page.has_more;
-        notes.extend(page.into_items());
+        notes.extend(page.into_items().items);
         if !has_more {
             return notes;
         }

@@ -41,6 +41,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
     let excerpt = turn.reply.content.clone();
     let turn = Turn {
         continues: None,
+        instruction: None,
         id: fixture::turn_id(7),
         conversation_id: conversation.id,
         agent_id: agent.id,

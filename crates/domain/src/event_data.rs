@@ -30,7 +30,7 @@ pub enum EventData {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
         /// True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
-        /// `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
+        /// `instruction` absent, its `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
         /// their `result` is null. Calls with `visibility: full` are counted without the others.
         /// Read the turn to get them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -130,12 +130,13 @@ impl EventData {
         if large_reply {
             turn.reply = None;
         }
+        let large_instruction = turn.instruction.take_if(|text| is_large(text)).is_some();
         let large_tool_data = omit_large_tool_data(&mut turn.tool_calls);
         let large_text = large_input || large_reply;
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
-            omitted: large_text || large_tool_data.for_staff,
+            omitted: large_text || large_instruction || large_tool_data.for_staff,
             omitted_for_users: large_text || large_tool_data.for_users,
         }
     }
@@ -144,7 +145,7 @@ impl EventData {
     pub const fn may_be_reduced(&self) -> bool {
         match self {
             Self::Agent { .. } => true,
-            Self::Turn { turn, .. } => !turn.tool_calls.is_empty() || turn.continues.is_some(),
+            Self::Turn { turn, .. } => !turn.tool_calls.is_empty() || !turn.has_message(),
             Self::Conversation { conversation, .. } => conversation.has_internals(),
             _ => false,
         }

@@ -118,7 +118,8 @@ impl ContinuedCall {
     }
 }
 
-/// One user message and the work of replying to it, or the report of a call that staff has decided.
+/// One user message and the work of replying to it; or the report of a call that staff has decided, or a
+/// message of the agent that an operator has asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -146,6 +147,10 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub continues: Option<ContinuedCall>,
+    /// The operator's instruction in place of a message of the user. Absent without one, and for users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub instruction: Option<String>,
     /// The agent's message, if the turn has one.
     pub reply: Option<Message>,
     /// The engine that produced the reply.
@@ -189,14 +194,20 @@ impl Turn {
         self.started_at.unwrap_or(self.created_at)
     }
 
-    /// Reduces the tool calls to what an audience sees of them. Returns `true` if it sees less than
+    /// Returns whether the turn answers a message of the user.
+    pub const fn has_message(&self) -> bool {
+        self.continues.is_none() && self.instruction.is_none()
+    }
+
+    /// Reduces the turn to what an audience sees of it. Returns `true` if it sees less than
     /// everything.
     pub fn show_to(&mut self, audience: Audience) -> bool {
         let in_reply = self.reply.as_mut().is_some_and(|it| it.show_to(audience));
         let in_calls = show_calls(&mut self.tool_calls, audience);
         let continued = self.continues.as_mut();
         let in_continued = continued.is_some_and(|it| it.show_to(audience, &self.tool_calls));
-        in_reply | in_calls | in_continued
+        let hidden = self.instruction.take_if(|_| audience == Audience::User);
+        in_reply | in_calls | in_continued | hidden.is_some()
     }
 
     /// Returns the turn as it was when it was queued.

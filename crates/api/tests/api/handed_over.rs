@@ -99,8 +99,9 @@ async fn rules_hand_the_conversation_over() {
         assert_eq!(reply["finishReason"], "handed_over");
         let found = api.reader().get(&path).await.ok();
         assert_eq!(found["version"], 2);
-        let back = api.writer().patch(&path, json!({"handledBy": "agent"}));
-        assert_eq!(back.await.ok().get("handover"), None);
+        let writer = api.writer();
+        let back = writer.patch(&path, json!({"handledBy": "agent"})).await;
+        assert_eq!(back.ok().get("handover"), None);
     }
     let both = json!({"rules": [
         {"keywords": ["person"], "handOver": true, "call": call, "reply": "Yes."},

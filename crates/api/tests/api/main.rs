@@ -52,6 +52,7 @@ mod html_pages;
 mod http_grammar;
 mod idempotency;
 mod injection;
+mod instructions;
 mod introspection;
 mod issuer;
 mod key_drafts;

@@ -9,7 +9,7 @@ use domain::{
 use ports::ModelRequest;
 use writes::BeginTurn;
 
-use super::{command::ChatCommand, target::ChatTarget};
+use super::{command::ChatCommand, target::ChatTarget, turn_task::note_of_operator};
 use crate::live_turns::TurnSubject;
 
 /// A message on its way to its turn.
@@ -115,6 +115,7 @@ impl ChatAttempt {
             agent_id: target.agent.id,
             agent_version: target.agent.version,
             input: self.input(target).to_owned(),
+            instruction: self.command.instruction.clone(),
             metadata: self.command.metadata.clone(),
             client_tools: target.client_tools.clone(),
             stamp: self.stamp.clone(),
@@ -134,7 +135,11 @@ impl ChatAttempt {
     /// Returns the request to an engine, without history and tools.
     pub(super) fn reply_request(&self, target: &ChatTarget) -> ModelRequest {
         let (tenant, agent) = (self.caller.tenant.clone(), Arc::clone(&target.agent));
-        let message = self.input(target);
+        let instruction = self.command.instruction.as_deref().map(note_of_operator);
+        let message = match &instruction {
+            Some(instruction) => instruction,
+            None => self.input(target),
+        };
         ModelRequest {
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),

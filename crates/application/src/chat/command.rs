@@ -36,6 +36,9 @@ pub struct ChatCommand {
     /// The user's text; absent if a stored message is answered again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The operator's instruction in place of a message: the agent writes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
     /// The conversation; a new one if absent.
     pub conversation_id: Option<ConversationId>,
     /// The client's own name for the conversation, which is created if it does not exist.
@@ -91,6 +94,7 @@ impl ChatCommand {
         Self {
             agent_id: Some(agent_id),
             message: None,
+            instruction: None,
             conversation_id: None,
             conversation_key: Some(key),
             supersedes: None,
@@ -126,12 +130,28 @@ impl ChatCommand {
             let detail = "required, except with 'conversationId'";
             add("/agentId", FaultCode::Required, detail);
         }
-        if self.supersedes.is_none() && self.message.is_none() {
-            let detail = "required, except with an agent's message in 'supersedes'";
+        for (pointer, is_given) in [
+            ("/message", self.message.is_some()),
+            ("/supersedes", self.supersedes.is_some()),
+            ("/clientMessageId", self.client_message_id.is_some()),
+            ("/clientTools", !self.client_tools.is_empty()),
+        ] {
+            if is_given && self.instruction.is_some() {
+                let detail = "cannot be combined with 'instruction'";
+                add(pointer, FaultCode::NotCombinable, detail);
+            }
+        }
+        let has_text = self.message.is_some() || self.instruction.is_some();
+        if self.supersedes.is_none() && !has_text {
+            let detail =
+                "required, except with 'instruction', or an agent's message in 'supersedes'";
             add("/message", FaultCode::Required, detail);
         }
         if self.message.as_deref().is_some_and(is_blank) {
             add("/message", FaultCode::TooShort, BLANK_IN_WORDS);
+        }
+        if self.instruction.as_deref().is_some_and(is_blank) {
+            add("/instruction", FaultCode::TooShort, BLANK_IN_WORDS);
         }
         if self.supersedes.is_some()
             && self.conversation_id.is_none()

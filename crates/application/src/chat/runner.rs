@@ -181,6 +181,9 @@ impl TurnRunner {
         if task.failure.is_some() {
             chain.retain(|candidate| candidate.is_fallback);
         }
+        if task.is_instructed {
+            chain.retain(|candidate| !candidate.engine.is_immediate());
+        }
         let finished = task.run(&self.context, self, &chain).await;
         report_end(&task.ownership.live, finished)
     }

@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    ConversationId, CredentialSource, IdempotencyKey, MessageId, Principal, Stamp, TurnId,
+    Audience, ConversationId, CredentialSource, IdempotencyKey, MessageId, Principal, Scope, Stamp,
+    TurnId,
 };
 use ports::{Idempotent, RepositoryError};
 use tokio::time::timeout;
@@ -160,6 +161,9 @@ impl ChatPipeline {
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
+        if command.instruction.is_some() && caller.audience() == Audience::User {
+            return Err(ChatError::NotPermitted(Scope::ConversationsAll));
+        }
         if command.context.is_some()
             && let Some(scope) = caller.lacks_to_act_as_staff()
         {

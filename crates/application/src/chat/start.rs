@@ -77,6 +77,13 @@ impl TurnStarter {
         let Some(engine) = engine else {
             return Ok(AttemptState::starting(target));
         };
+        if attempt.command.instruction.is_some() {
+            return Err(ChatError::Invalid(vec![InputFault::new(
+                "/instruction",
+                FaultCode::NotCombinable,
+                "the engine of the agent follows no instructions",
+            )]));
+        }
         let lock = if lock.is_some() {
             lock
         } else {

@@ -243,12 +243,14 @@ fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Messa
             ))
         }
         Role::Agent => {
-            let answered = found.previous.as_ref().filter(|it| it.role == Role::User);
-            let greeting = || {
-                let detail = "a greeting cannot be superseded";
+            let answers =
+                |it: &&Message| it.role == Role::User && it.turn_id == found.message.turn_id;
+            let answered = found.previous.as_ref().filter(answers);
+            let unasked = || {
+                let detail = "a message that answers none cannot be superseded, such as a greeting";
                 InputFault::new("/supersedes", FaultCode::NotCombinable, detail)
             };
-            Ok(Some(answered.ok_or_else(greeting)?.clone()))
+            Ok(Some(answered.ok_or_else(unasked)?.clone()))
         }
         Role::Other(_) => {
             let detail = "a message of this role cannot be superseded";

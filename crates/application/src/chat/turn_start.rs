@@ -60,6 +60,8 @@ impl TurnStart {
                         ..attempt.reply_request(&target)
                     },
                     client_tools: target.client_tools.clone(),
+                    has_message: attempt.command.instruction.is_none(),
+                    is_instructed: attempt.command.instruction.is_some(),
                     failure,
                     messages,
                     has_cached_history: target.superseded.is_none() && messages.retry_of.is_none(),

@@ -27,10 +27,14 @@ use crate::{
     pauses::Pauses,
 };
 
-/// The text for the model in place of a message of the user in a turn that reports the outcome of a call that
-/// staff has decided.
-const CONTINUATION_NOTE: &str = "[Note of the operator, not of the user: staff has decided on a tool call that \
-    waited. Its outcome follows. Tell the user what has happened, and what follows from it.]";
+/// The note in a turn that reports the outcome of a call that staff has decided.
+const CONTINUATION: &str = "staff has decided on a tool call that waited. Its outcome follows. Tell the user \
+    what has happened, and what follows from it.";
+
+/// Returns what the model is told in place of a message of the user.
+pub(super) fn note_of_operator(text: &str) -> String {
+    format!("[Note of the operator, not of the user: {text}]")
+}
 
 /// A turn that is in progress in the store, with everything that is needed to run it.
 pub(super) struct TurnTask {
@@ -42,6 +46,10 @@ pub(super) struct TurnTask {
     pub(super) request: ModelRequest,
     /// The tools that the client has added.
     pub(super) client_tools: Vec<ClientTool>,
+    /// False if the turn answers no message of the user.
+    pub(super) has_message: bool,
+    /// True if it follows an instruction of the operator, which engines without a model cannot.
+    pub(super) is_instructed: bool,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     pub(super) messages: TurnMessages,
@@ -79,10 +87,11 @@ impl TurnTask {
         reply_id: MessageId,
     ) -> Self {
         let turn = promoted.turn;
-        // A continuation has no message of the user.
-        let message = match &turn.continues {
-            None => turn.input,
-            Some(_) => CONTINUATION_NOTE.to_owned(),
+        let (has_message, is_instructed) = (turn.has_message(), turn.instruction.is_some());
+        let message = match (&turn.continues, &turn.instruction) {
+            (Some(_), _) => note_of_operator(CONTINUATION),
+            (None, Some(instruction)) => note_of_operator(instruction),
+            (None, None) => turn.input,
         };
         Self {
             ownership,
@@ -102,6 +111,8 @@ impl TurnTask {
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
             client_tools: promoted.client_tools,
+            has_message,
+            is_instructed,
             failure: None,
             // A resumed turn may be one that supersedes others.
             has_cached_history: promoted.journal.is_empty() && promoted.messages.retry_of.is_none(),
@@ -343,12 +354,12 @@ impl RunningTask<'_> {
             request,
             messages,
             window,
-            started,
+            has_message,
             ..
         } = &mut *self.task;
         let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
         let mut history = window.take().unwrap_or_else(history);
-        if started.continues.is_none() {
+        if *has_message {
             history.push(HistoryMessage::new(
                 messages.message.seq,
                 Role::User,

@@ -117,6 +117,7 @@ impl Process {
             tool_use: ports::ToolUse::default(),
             agent_id: Some(fixture.agent.id),
             message: Some(script.to_message()),
+            instruction: None,
             conversation_id,
             conversation_key: None,
             supersedes: None,

@@ -34,6 +34,13 @@ macro_rules! turn_promises {
                 a_turn_does_not_overtake_queued_turns,
                 the_idempotency_entry_is_stored_with_the_turn,
             }
+            instructions {
+                an_instruction_is_answered_without_a_message,
+                an_instruction_begins_a_conversation,
+                a_queued_instruction_is_promoted_without_a_message,
+                a_failed_instruction_is_repeated,
+                instructions_are_busy_while_staff_handles_a_conversation,
+            }
             begin_turn_rejections {
                 a_turn_with_stale_assumptions_does_not_start,
                 a_turn_with_stale_assumptions_can_be_queued,

@@ -85,12 +85,17 @@ fn start(
     }
     let messages = state.messages(planner.facts, begin);
     let mut row = planner.start_turn(begin, state, &messages);
+    let has_message = row.turn.has_message();
     row.node = Some(begin.node);
     let last = planner.head(&begin.tenant);
     planner.rows.turns.push(row);
     let after = LastMessage {
-        seq: messages.message.seq.max(state.last_message_seq()),
-        content: &begin.input,
+        seq: if has_message {
+            messages.message.seq.max(state.last_message_seq())
+        } else {
+            state.last_message_seq()
+        },
+        content: has_message.then_some(&begin.input),
         at: begin.stamp.time,
     };
     planner.write_conversation(begin, state, after);

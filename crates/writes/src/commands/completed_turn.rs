@@ -92,7 +92,7 @@ fn write(
     planner.rows.turns.push(row);
     let after = LastMessage {
         seq: messages.reply_seq,
-        content: &reply.content,
+        content: Some(&reply.content),
         at: finished_at,
     };
     planner.write_conversation(begin, state, after);

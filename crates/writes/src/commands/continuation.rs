@@ -112,6 +112,7 @@ impl AnswerTurn {
             input: String::new(),
             client_message_id: None,
             retry_of: None,
+            instruction: None,
             continues: Some(ContinuedCall {
                 turn_id: self.turn_id,
                 call_id: Some(call_id.to_owned()),

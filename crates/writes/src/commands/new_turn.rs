@@ -83,8 +83,8 @@ pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuer
 pub(super) struct LastMessage<'a> {
     /// Its position, or that of a later message that is superseded.
     pub(super) seq: i64,
-    /// Its text.
-    pub(super) content: &'a str,
+    /// Its text; `None` if the turn has no message.
+    pub(super) content: Option<&'a str>,
     /// The time of the change.
     pub(super) at: Timestamp,
 }
@@ -118,9 +118,11 @@ impl Planner<'_> {
         row.message_seq = Some(messages.message.seq);
         row.turn_number = Some(messages.turn_number);
         row.is_for_staff = state.is_for_staff();
-        row.reuses_message = messages.message.seq <= state.last_message_seq();
+        let has_message = row.turn.has_message();
+        row.reuses_message = !has_message || messages.message.seq <= state.last_message_seq();
         match row.user_message() {
             Some(message) => self.push_message(tenant, message),
+            None if !has_message => {}
             None => self.rows.answered.push(MessageTurn {
                 tenant: tenant.clone(),
                 conversation_id: begin.target.id(),
@@ -159,9 +161,9 @@ impl Planner<'_> {
                 tenant: begin.tenant.clone(),
                 conversation: Conversation {
                     message_count: seq,
-                    excerpt: Some(excerpt(content)),
+                    excerpt: content.map(excerpt),
                     updated_at: at.max(conversation.updated_at),
-                    last_message_at: Some(at.max(conversation.created_at)),
+                    last_message_at: content.map(|_| at.max(conversation.created_at)),
                     ..(*conversation).clone()
                 },
                 turn_count,
@@ -181,8 +183,9 @@ impl Planner<'_> {
                     updated_at: at,
                     last_message_at: (seq > found.last_message_seq).then_some(at),
                     // The message of a turn that answers again may be followed by those of staff.
-                    excerpt: (seq > found.last_message_seq || found.staff_messages == 0)
-                        .then(|| excerpt(content)),
+                    excerpt: content
+                        .filter(|_| seq > found.last_message_seq || found.staff_messages == 0)
+                        .map(excerpt),
                     sort_seq,
                 },
             ),

@@ -38,10 +38,10 @@ impl Planner<'_> {
             return None;
         }
         let at = at.max(waiting.turn.created_at);
-        // Where the message of a continuation would stand, its reply will.
+        // Where the message of a turn without one would stand, its reply will.
         let message_seq = after.last_message_seq + 1;
         after.updated_at = after.updated_at.max(at);
-        if waiting.turn.continues.is_none() {
+        if waiting.turn.has_message() {
             after.last_message_seq = message_seq;
             after.last_message_at = Some(at);
             after.excerpt = Some(excerpt(&waiting.turn.input));

@@ -52,9 +52,10 @@ impl<'a> ConversationState<'a> {
 
     /// Decides whether the turn starts, is queued or is rejected. A turn that supersedes messages is
     /// never queued: the messages would not be the newest when it starts. While staff handles the
-    /// conversation, none is superseded.
+    /// conversation, none is superseded, and the agent takes no instruction.
     pub(super) fn admit(&self, begin: &BeginTurn) -> Admission {
-        if begin.supersession.is_some() && self.is_for_staff() {
+        let is_for_agent = begin.supersession.is_some() || begin.instruction.is_some();
+        if is_for_agent && self.is_for_staff() {
             return Admission::Busy;
         }
         let on_busy = match begin.supersession {
@@ -133,7 +134,12 @@ impl<'a> ConversationState<'a> {
             seq: next_seq,
         };
         let stored = answered.or(retried).map(|stored| (stored, next_seq));
-        let (message, reply_seq) = stored.unwrap_or((new, next_seq + 1));
+        let (message, reply_seq) = match (&begin.instruction, stored) {
+            // Where the message would stand, the reply will.
+            (Some(_), _) => (new, next_seq),
+            (None, Some(stored)) => stored,
+            (None, None) => (new, next_seq + 1),
+        };
         TurnMessages {
             message,
             reply_seq,

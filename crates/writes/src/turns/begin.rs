@@ -83,8 +83,11 @@ pub struct BeginTurn {
     pub agent_id: AgentId,
     /// The agent's version, as the caller assumed it.
     pub agent_version: i64,
-    /// The user's message.
+    /// The user's message; empty if there is none.
     pub input: String,
+    /// The operator's instruction in place of a message of the user. While staff handles the conversation,
+    /// the turn is rejected.
+    pub instruction: Option<String>,
     /// The client's own string pairs.
     pub metadata: Metadata,
     /// The tools that the client has added, and runs itself.

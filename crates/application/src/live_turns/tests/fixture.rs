@@ -88,6 +88,7 @@ fn found(status: TurnStatus) -> FoundTurn {
     FoundTurn {
         turn: Turn {
             continues: None,
+            instruction: None,
             id: subject.turn_id,
             conversation_id: subject.conversation_id,
             agent_id: subject.agent_id,

@@ -38,6 +38,11 @@ pub struct ChatRequest {
     /// or null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation_id: Option<String>,
+    /// What the agent is to write, in place of a message of the user: it writes first. Only of keys, clients, and
+    /// users with `conversations:all`. The agent needs a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
+    instruction: Option<String>,
     /// Your own name for the conversation, unique for the agent and the user. The first chat with it
     /// creates the conversation, and later ones continue it. Neither `.` nor `..`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,6 +189,7 @@ impl ChatRequest {
         Ok(ChatCommand {
             agent_id: self.agent_id.map(parse_agent).transpose()?,
             message: self.message,
+            instruction: self.instruction,
             conversation_id: self.conversation_id.map(parse_conversation).transpose()?,
             conversation_key: key,
             supersedes,
@@ -209,6 +215,7 @@ impl ChatRequest {
         let given = [
             ("/conversationId", self.conversation_id.is_some()),
             ("/conversationKey", self.conversation_key.is_some()),
+            ("/instruction", self.instruction.is_some()),
             ("/supersedes", self.supersedes.is_some()),
             ("/title", self.title.is_some()),
             ("/context", self.context.is_some()),

@@ -26,7 +26,7 @@ macro_rules! turn_columns {
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
-             r.action_expires_at"
+             r.instruction, r.action_expires_at"
         )
     };
 }
@@ -103,6 +103,7 @@ pub struct TurnColumns {
     level: Option<i32>,
     client_tools: Option<Json<Vec<ClientTool>>>,
     continues: Option<Json<ContinuedCall>>,
+    instruction: Option<String>,
     action_expires_at: Option<StoredTime>,
 }
 
@@ -197,6 +198,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             client_message_id: row.client_message_id,
             retry_of: row.retry_of.map(TurnId::new),
             continues: row.continues.map(|call| call.0),
+            instruction: row.instruction,
         };
         Ok(Self {
             tenant: column::parse("turns.tenant_id", &row.tenant_id)?,

@@ -1,6 +1,10 @@
--- The hand-over of a conversation to staff by its agent, and what staff notes for itself.
+-- Hand-overs by agents, instructions of operators, and what staff notes for itself.
 
+-- Null if the agent has not handed it over.
 alter table conversations add column handover text;
+
+-- The operator's instruction in place of a message of the user.
+alter table turns add column instruction text;
 
 -- What members of staff note about conversations. Users and models do not see it.
 create table conversation_notes (
