@@ -116,7 +116,7 @@ async fn give_up(storage: &Store, begin: &BeginTurn, was_lost: bool) {
 pub(crate) async fn lose_once(storage: &Store, begin: &BeginTurn) {
     let resumption = TurnStep::Resumed(Resumption::after(&[], true));
     let record = fixture::record_steps(begin, vec![(0, resumption)]);
-    assert!(storage.writes.write(record).await.success());
+    assert!(storage.writes.write(record).await.success().is_recorded());
 }
 
 fn with_key(begin: BeginTurn) -> BeginTurn {

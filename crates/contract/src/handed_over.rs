@@ -8,7 +8,8 @@ use domain::{
 };
 use ports::{ConversationFilter, ConversationPosition, ConversationQuery, Handling};
 use writes::{
-    BeginOutcome, RecordSteps, RecordTurnOutcome, SuspendOutcome, TurnEnding, UpdateConversation,
+    BeginOutcome, Committed, RecordSteps, RecordStepsOutcome, RecordTurnOutcome, SuspendOutcome,
+    TurnEnding, UpdateConversation,
 };
 
 use crate::{
@@ -75,13 +76,14 @@ pub async fn a_call_of_the_agent_hands_its_conversation_over(storage: &Store) {
         (end(0, ToolCall::FAILED, 600), true),
     ] {
         let written = storage.writes.write(record).await.success();
-        assert_eq!(written, is_written);
+        assert_eq!(written.is_recorded(), is_written);
         let found = lookup::conversation(storage, original.id).await;
         assert_eq!(found.unwrap().handled_by, Handler::Agent);
     }
     for time in [700, 800] {
         let ended = storage.writes.write(end(1, ToolCall::OK, time)).await;
-        assert!(ended.success());
+        let committed = (time == 700).then(|| Committed::at(head.plus(1)));
+        assert_eq!(ended.success(), RecordStepsOutcome::Recorded(committed));
         let found = lookup::conversation(storage, original.id).await.unwrap();
         let handover = found.handover.as_ref().unwrap();
         assert_eq!(handover.reason.as_deref(), Some("A refund 🦊"));

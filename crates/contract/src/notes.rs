@@ -7,7 +7,7 @@ use domain::{
 use ports::{EventVisibility, write_store::NoteKey};
 use serde_json::json;
 use uuid::Uuid;
-use writes::{CreateNote, DeleteConversation, DeleteNote};
+use writes::{Committed, CreateNote, DeleteConversation, DeleteNote};
 
 use crate::{
     Store, fixture, log, lookup, purging,
@@ -31,8 +31,10 @@ fn create(conversation: u32, number: u32) -> CreateNote {
 
 async fn write(storage: &Store, conversation: u32, number: u32) -> Note {
     let create = create(conversation, number);
+    let note = create.note.clone();
     let written = storage.writes.write(create).await.applied();
-    written.expect("the conversation exists")
+    written.expect("the conversation exists");
+    note
 }
 
 fn key(note: &Note) -> NoteKey {
@@ -50,6 +52,13 @@ async fn delete(storage: &Store, note: NoteKey) -> bool {
         .write(DeleteNote { note, stamp })
         .await
         .success()
+        .is_some()
+}
+
+async fn found(storage: &Store, note: &Note) -> Option<Note> {
+    let (tenant, conversation) = (fixture::tenant(), note.conversation_id);
+    let found = storage.notes.find(&tenant, conversation, note.id);
+    found.await.success()
 }
 
 async fn listed(storage: &Store, tenant: &TenantId, conversation: u32) -> Vec<Note> {
@@ -99,16 +108,23 @@ pub async fn notes_are_written_and_deleted_once(storage: &Store) {
         idempotency: Some(fixture::entry("note")),
         ..create(1, 1)
     };
-    let note = storage.writes.write(with_key.clone()).await.applied();
-    let note = note.expect("the conversation exists");
+    let note = with_key.note.clone();
+    let written = storage.writes.write(with_key.clone()).await.applied();
+    assert_eq!(written, Some(Committed::at(head.plus(1))));
+    assert_eq!(found(storage, &note).await.as_ref(), Some(&note));
     let again = CreateNote {
         idempotency: with_key.idempotency,
         ..create(1, 2)
     };
     let record = storage.writes.write(again).await.replayed();
-    assert_eq!(record.result, serde_json::to_value(&note).ok());
+    assert_eq!(record.result, Some(json!({"id": note.id})));
     let missing = storage.writes.write(create(3, 3)).await.applied();
     assert_eq!(missing, None);
+    let moved = Note {
+        conversation_id: fixture::conversation_id(2),
+        ..note.clone()
+    };
+    assert_eq!(found(storage, &moved).await, None);
     let elsewhere = NoteKey {
         conversation_id: fixture::conversation_id(2),
         ..key(&note)
@@ -121,6 +137,7 @@ pub async fn notes_are_written_and_deleted_once(storage: &Store) {
     assert!(!delete(storage, of_other).await);
     assert!(delete(storage, key(&note)).await);
     assert!(!delete(storage, key(&note)).await);
+    assert_eq!(found(storage, &note).await, None);
     assert_eq!(listed(storage, &fixture::tenant(), 1).await, []);
     let events = log::events(storage).await;
     let events = events.into_iter().filter(|event| event.seq > head);

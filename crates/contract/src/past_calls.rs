@@ -93,7 +93,7 @@ async fn record(
         changed: ended,
         ..fixture::record_steps(begin, steps)
     };
-    assert!(storage.writes.write(record).await.success());
+    assert!(storage.writes.write(record).await.success().is_recorded());
 }
 
 /// A numbered turn after that many others.

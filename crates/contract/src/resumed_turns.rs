@@ -143,14 +143,14 @@ pub async fn a_resumed_turn_is_ended_by_its_new_node(storage: &Store) {
     assert_eq!(outcome, FinishOutcome::NotOwned);
     let model = TurnStep::Model(ModelResponse::default());
     let late = fixture::record_steps(&queue.running, vec![(1, model.clone())]);
-    assert!(!storage.writes.write(late).await.success());
+    assert!(!storage.writes.write(late).await.success().is_recorded());
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     let resumed = BeginTurn {
         node: sweeper(),
         ..queue.running
     };
     let step = fixture::record_steps(&resumed, vec![(1, model)]);
-    assert!(storage.writes.write(step).await.success());
+    assert!(storage.writes.write(step).await.success().is_recorded());
     let finish = fixture::finish(&resumed, ending());
     let (_, promoted) = setup::finish_turn(storage, finish).await;
     let promoted = promoted.expect("a turn waits");

@@ -46,7 +46,7 @@ async fn running(storage: &Store) -> BeginTurn {
 }
 
 async fn record(storage: &Store, record: RecordSteps) -> bool {
-    storage.writes.write(record).await.success()
+    storage.writes.write(record).await.success().is_recorded()
 }
 
 fn begun(call: &str) -> TurnStep {
@@ -310,7 +310,7 @@ pub async fn steps_that_waited_for_the_lock_are_not_written_for_a_lost_turn(stor
         assert!(!step.is_finished());
         commit.send(()).expect("the transaction waits");
         holder.await.expect("no panic").expect("a commit");
-        assert!(!step.await.expect("no panic").success());
+        assert!(!step.await.expect("no panic").success().is_recorded());
         assert_eq!(lookup::journal(storage, begin.turn_id).await, []);
     }
 }

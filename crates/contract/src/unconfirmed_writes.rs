@@ -20,7 +20,8 @@ use tokio_util::task::TaskTracker;
 use writes::{
     CancelOutcome, CancelTurn, ClaimKey, ClaimOutcome, Command, ConversationTarget, CreateAgent,
     CreateConversation, DeleteConversation, DeleteOutcome, FinishOutcome, RecordSteps,
-    RecordTurnOutcome, TurnEnding, UpdateAgent, UpdateConversation, WriteTimeouts, Writes,
+    RecordStepsOutcome, RecordTurnOutcome, TurnEnding, UpdateAgent, UpdateConversation,
+    WriteTimeouts, Writes,
 };
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
@@ -208,7 +209,7 @@ pub async fn unconfirmed_steps_are_written_once(storage: &Store) {
         let running = with_waiting_turn(storage, &agent, number).await;
         fixture::record_steps(&running, vec![(0, TurnStep::Tool(call.clone()))])
     });
-    assert_eq!(written.await, [true, true]);
+    assert_eq!(written.await, [RecordStepsOutcome::Recorded(None); 2]);
     let written = assert_written_once(storage, 0, async |number| {
         let target = fixture::existing(&fixture::conversation(number + 10, agent.id), 0);
         let running = fixture::begin_turn(number * 10, &agent, target);
@@ -217,7 +218,7 @@ pub async fn unconfirmed_steps_are_written_once(storage: &Store) {
             ..fixture::record_steps(&running, Vec::new())
         }
     });
-    assert_eq!(written.await, [true, true]);
+    assert_eq!(written.await, [RecordStepsOutcome::Recorded(None); 2]);
     for turn in [10, 20].map(fixture::turn_id) {
         assert_eq!(
             lookup::journal(storage, turn).await,

@@ -62,7 +62,7 @@ pub(crate) async fn record(storage: &Store, begin: &BeginTurn, calls: &[TurnStep
     let model = TurnStep::Model(ModelResponse::default());
     let steps = [model].into_iter().chain(calls.iter().cloned());
     let record = fixture::record_steps(begin, steps.enumerate().collect());
-    assert!(storage.writes.write(record).await.success());
+    assert!(storage.writes.write(record).await.success().is_recorded());
 }
 
 /// Starts turn 1, which waits for an approval (`1`) and an output (`2`) until this time.

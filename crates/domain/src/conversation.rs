@@ -274,7 +274,7 @@ pub struct ConversationDraft {
     )]
     pub context: Option<String>,
     /// Who answers the user. While it is `staff`, messages are stored and the agent does not reply. Users
-    /// set only `staff`, and only if the agent's `config.allowHandover` is true. Default: `agent`.
+    /// set only `staff`, and only if the agent's `config.allowHandOver` is true. Default: `agent`.
     #[serde(default = "Handler::agent")]
     pub handled_by: Handler,
     /// The member of staff who has taken the conversation over, while `handledBy` is `staff`. Users neither

@@ -166,7 +166,7 @@ impl EventData {
                 conversation: conversation.clone().shown_to_users(),
                 greeting: greeting.clone(),
             }),
-            // Most turns have neither tool calls nor continue one, and are not copied.
+            // Most turns have a message and no tool calls, and are not copied.
             Self::Turn { .. } if self.may_be_reduced() => self.clone().turn_shown_to_users(),
             _ => None,
         }

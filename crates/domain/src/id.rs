@@ -82,7 +82,7 @@ typed_id! {
     MessageId,
     /// The id of a note in a conversation.
     NoteId,
-    /// The id of a turn: one user message and its reply.
+    /// The id of a turn.
     TurnId,
     /// The id of one running process; new at each start.
     NodeId,

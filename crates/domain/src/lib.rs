@@ -12,6 +12,7 @@ pub mod admission;
 pub mod agent;
 mod agent_reach;
 pub mod allowed_origin;
+pub mod author;
 pub mod base62;
 pub mod caller_claims;
 pub mod chat;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Author, ConversationId, InputFault, NoteId, Timestamp, UnknownMembers,
-    staff_message::{AuthorDraft, author, check_text},
+    author::{AuthorDraft, check_author},
+    staff_message::check_content,
 };
 
 /// A note that is to be written.
@@ -26,7 +27,10 @@ pub struct NoteDraft {
 impl NoteDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        check_text(&self.content, self.author.as_ref())
+        check_content(&self.content)
+            .into_iter()
+            .chain(check_author(self.author.as_ref()))
+            .collect()
     }
 
     /// Returns the note in a conversation.
@@ -34,7 +38,7 @@ impl NoteDraft {
         Note {
             id,
             conversation_id,
-            author: author(self.author.as_ref()),
+            author: AuthorDraft::author(self.author.as_ref()),
             content: self.content,
             created_at: now,
             unknown: UnknownMembers::default(),

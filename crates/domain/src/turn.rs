@@ -134,7 +134,7 @@ pub struct Turn {
     pub agent_version: Option<i64>,
     /// The state of the turn.
     pub status: TurnStatus,
-    /// The user's message.
+    /// The user's message; empty without one.
     pub input: String,
     /// The client's own id of the message.
     #[serde(default)]

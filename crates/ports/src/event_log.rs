@@ -49,7 +49,7 @@ impl EventVisibility {
         if event.kind == EventType::UserUpdated {
             return self.users && self.reach.is_all();
         }
-        if event.kind.is_of_note() && self.audience == Audience::User {
+        if !self.shows_kind(event.kind) {
             return false;
         }
         if event.conversation_id.is_none() {
@@ -63,6 +63,12 @@ impl EventVisibility {
         }
         let user = event.user_id.as_deref();
         self.shows_within(event.agent_id, user, logged.started_by.as_ref())
+    }
+
+    /// Returns whether the reader may see events of a type at all. Stores do not filter them, so a page may be
+    /// shorter for users.
+    pub fn shows_kind(&self, kind: EventType) -> bool {
+        !kind.is_of_note() || self.audience == Audience::Staff
     }
 
     /// Returns the move by which the reader has lost the conversation of an event, if it has: to the reader,

@@ -24,7 +24,7 @@ pub mod idempotent;
 pub mod maintenance;
 pub mod node_repository;
 pub mod note_repository;
-mod rate_limiter;
+pub mod rate_limiter;
 pub mod reply_engine;
 pub mod signing_key_repository;
 pub mod storage;

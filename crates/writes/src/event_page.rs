@@ -7,7 +7,7 @@ mod content;
 
 use std::{collections::HashSet, hash::Hash};
 
-use domain::{Audience, ConversationId, EventType};
+use domain::{ConversationId, EventType};
 use ports::{
     ContentQuery, EventContent, EventDecision, EventPage, EventQuery, EventRecord, EventScan,
     RepositoryError, SelectedEvents, write_store::EventRow,
@@ -37,7 +37,9 @@ impl EventDecision for ShownEvents {
             Some(last) if is_full => last.row.seq,
             _ => until,
         };
-        records.retain(|record| is_shown(record.row.kind, query));
+        if let Some(visibility) = &query.visibility {
+            records.retain(|record| visibility.shows_kind(record.row.kind));
+        }
         SelectedEvents {
             wanted: wanted(&records),
             records,
@@ -63,13 +65,6 @@ impl EventDecision for ShownEvents {
             head: selected.bounds.head,
         })
     }
-}
-
-/// Returns whether the reader may see events of a type. Stores do not filter those of notes: users miss them in
-/// pages, which are then shorter.
-fn is_shown(kind: EventType, query: &EventQuery) -> bool {
-    let visibility = query.visibility.as_ref();
-    !kind.is_of_note() || visibility.is_none_or(|it| it.audience == Audience::Staff)
 }
 
 /// Returns true if the event's subject is deleted, so that its content is no longer shown. The

@@ -85,8 +85,8 @@ pub(crate) fn conversation_updated(
     }
 }
 
-/// An event of a stored conversation: without more, `conversation.updated` of one that its agent hands over.
-pub(crate) fn event_within(
+/// An event of a stored conversation, without data.
+pub(crate) fn stored_conversation_event(
     position: LogPosition<'_>,
     kind: EventType,
     id: ConversationId,
@@ -124,7 +124,7 @@ pub(crate) fn message_event(
     let Message { id, seq, .. } = *message;
     EventRow {
         data: Some(json(&MessagePlace { id, seq })),
-        ..event_within(position, kind, message.conversation_id, conversation)
+        ..stored_conversation_event(position, kind, message.conversation_id, conversation)
     }
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn note_event(
 ) -> EventRow {
     EventRow {
         data: Some(json(&NoteReference { id })),
-        ..event_within(position, kind, conversation_id, conversation)
+        ..stored_conversation_event(position, kind, conversation_id, conversation)
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn conversation_deleted(
     let tombstone = Tombstone::new(id, conversation.version);
     EventRow {
         data: Some(json(&tombstone)),
-        ..event_within(position, EventType::ConversationDeleted, id, conversation)
+        ..stored_conversation_event(position, EventType::ConversationDeleted, id, conversation)
     }
 }
 

@@ -31,9 +31,9 @@ pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ChangeStaffMessage,
     ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, CreateNote,
     DeleteAgent, DeleteConversation, DeleteNote, FailQueuedTurn, MayAnswer, NotStaff, RecordSteps,
-    ReleaseTurn, RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome,
-    SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation,
-    UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
+    RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser, SavedUser, StaffMessageChange,
+    SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
+    UpdateConversation, UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -35,7 +35,7 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         <>
           <StatusBadge status={turn.status} />
           <span className="truncate turn-input" dir="auto">
-            {turn.continues === undefined ? turn.input : <span className="muted">After a decision of staff</span>}
+            {turn.continues === undefined ? (turn.instruction ?? turn.input) : <span className="muted">After a decision of staff</span>}
           </span>
           <span className="muted small">
             <Time at={turn.createdAt} />
@@ -52,9 +52,9 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         {error !== undefined && <ErrorNotice error={error} />}
         {turn.continues === undefined && (
           <>
-            <h3>Message</h3>
+            <h3>{turn.instruction === undefined ? "Message" : "Instruction"}</h3>
             <div className="bubble user" dir="auto">
-              {turn.input}
+              {turn.instruction ?? turn.input}
             </div>
           </>
         )}

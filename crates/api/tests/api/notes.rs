@@ -52,6 +52,7 @@ async fn staff_notes_what_nobody_else_sees() {
     let one = format!("{path}/{}", id_of(&note));
     assert_eq!(writer.delete(&one).await.status, 204);
     writer.delete(&one).await.problem(ProblemCode::NoteNotFound);
+    send().send().await.problem(ProblemCode::NoteNotFound);
     let page = api.reader().get(&path).await.ok();
     assert_eq!(page["data"], json!([second]));
     let written = types(&writer).await;

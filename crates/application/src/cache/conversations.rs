@@ -12,8 +12,8 @@ use ports::{
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
 use writes::{
-    ChangeStaffMessage, CreateConversation, DeleteConversation, DeleteOutcome, UpdateConversation,
-    WriteStaffMessage,
+    ChangeStaffMessage, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
+    DeleteOutcome, UpdateConversation, WriteStaffMessage,
 };
 
 use super::{CachedCommand, Caches};
@@ -269,6 +269,42 @@ impl CachedCommand for ChangeStaffMessage {
         caches.states.remove(&key);
         if let Ok(Some((committed, _))) = outcome {
             caches.applied.record_write(&key.0, *committed);
+        }
+    }
+}
+
+impl CachedCommand for CreateNote {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
+    }
+
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(Idempotent::Applied(Some(committed))) = outcome {
+            caches.applied.announce(&tenant, *committed);
+        }
+    }
+}
+
+impl CachedCommand for DeleteNote {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.note.tenant.clone()
+    }
+
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(Some(committed)) = outcome {
+            caches.applied.announce(&tenant, *committed);
         }
     }
 }

@@ -8,8 +8,8 @@ use domain::{
 use ports::{ConversationName, RepositoryError};
 use writes::{
     AnswerOutcome, AnswerTurn, BeginOutcome, BeginTurn, CancelOutcome, CancelTurn, Committed,
-    CompletedTurn, ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn,
-    RecordTurnOutcome, SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
+    CompletedTurn, ConversationTarget, FailQueuedTurn, FinishOutcome, FinishTurn, RecordSteps,
+    RecordStepsOutcome, RecordTurnOutcome, SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
 };
 
 use super::{CachedCommand, Caches};
@@ -285,6 +285,24 @@ impl CachedCommand for SuspendTurn {
         if let Ok(SuspendOutcome::Waits(committed) | SuspendOutcome::Dismissed { committed, .. }) =
             outcome
         {
+            caches.applied.announce(&tenant, *committed);
+        }
+    }
+}
+
+impl CachedCommand for RecordSteps {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
+    }
+
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(RecordStepsOutcome::Recorded(Some(committed))) = outcome {
             caches.applied.announce(&tenant, *committed);
         }
     }

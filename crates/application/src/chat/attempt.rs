@@ -106,7 +106,11 @@ impl ChatAttempt {
         BeginTurn {
             tenant: self.caller.tenant.clone(),
             turn_id: self.turn_id,
-            message_id: self.message_id,
+            // Where the message would stand, the reply will.
+            message_id: match self.command.instruction {
+                Some(_) => self.reply_id,
+                None => self.message_id,
+            },
             reply_id: self.reply_id,
             client_message_id: self.client_message_id(target),
             supersession: target.superseded.as_ref().map(|it| it.supersession),

@@ -85,7 +85,7 @@ impl TurnRunner {
         ownership: &'a TurnOwnership,
         entries: Vec<TurnStep>,
     ) -> Journal<'a> {
-        let writes = self.context.ports.writes.of_uncached();
+        let writes = &self.context.ports.writes;
         let clock = &*self.context.ports.clock;
         let turns = &*self.context.ports.turns;
         Journal::new(writes, clock, turns, ownership, &self.is_draining, entries)

@@ -60,7 +60,6 @@ impl TurnStart {
                         ..attempt.reply_request(&target)
                     },
                     client_tools: target.client_tools.clone(),
-                    has_message: attempt.command.instruction.is_none(),
                     is_instructed: attempt.command.instruction.is_some(),
                     failure,
                     messages,

@@ -46,9 +46,7 @@ pub(super) struct TurnTask {
     pub(super) request: ModelRequest,
     /// The tools that the client has added.
     pub(super) client_tools: Vec<ClientTool>,
-    /// False if the turn answers no message of the user.
-    pub(super) has_message: bool,
-    /// True if it follows an instruction of the operator, which engines without a model cannot.
+    /// True if the turn follows an instruction of the operator, which engines without a model cannot.
     pub(super) is_instructed: bool,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
@@ -87,7 +85,7 @@ impl TurnTask {
         reply_id: MessageId,
     ) -> Self {
         let turn = promoted.turn;
-        let (has_message, is_instructed) = (turn.has_message(), turn.instruction.is_some());
+        let is_instructed = turn.instruction.is_some();
         let message = match (&turn.continues, &turn.instruction) {
             (Some(_), _) => note_of_operator(CONTINUATION),
             (None, Some(instruction)) => note_of_operator(instruction),
@@ -111,7 +109,6 @@ impl TurnTask {
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
             client_tools: promoted.client_tools,
-            has_message,
             is_instructed,
             failure: None,
             // A resumed turn may be one that supersedes others.
@@ -354,12 +351,13 @@ impl RunningTask<'_> {
             request,
             messages,
             window,
-            has_message,
+            started,
+            is_instructed,
             ..
         } = &mut *self.task;
         let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
         let mut history = window.take().unwrap_or_else(history);
-        if *has_message {
+        if !*is_instructed && started.continues.is_none() {
             history.push(HistoryMessage::new(
                 messages.message.seq,
                 Role::User,

@@ -2,20 +2,13 @@
 
 use domain::{
     ConversationId, IdempotencyKey, Note, NoteDraft, NoteId, Page, Principal, Scope, Seq, cursor,
+    event_data::NoteReference,
 };
 use ports::{Idempotent, write_store::NoteKey};
-use serde::Serialize;
 use writes::{CreateNote, DeleteNote};
 
-use super::{ConversationError, ConversationService};
+use super::{ConversationError, ConversationService, staff_messages::DraftRequest};
 use crate::idempotency::{self, Created, created};
-
-/// The request that an idempotency key of a note identifies.
-#[derive(Serialize)]
-struct Request<'a> {
-    conversation: ConversationId,
-    draft: &'a NoteDraft,
-}
 
 impl ConversationService {
     /// Lists the notes of a conversation, the newest first, and returns the cursor of the next page.
@@ -26,10 +19,8 @@ impl ConversationService {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<(Page<Note>, Option<String>), ConversationError> {
-        self.find_accessible(caller, id).await?;
-        if !caller.may_read_context() {
-            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
-        }
+        let lacking = (!caller.may_read_context()).then_some(Scope::ConversationsAll);
+        self.require_staff(caller, id, lacking).await?;
         let binding = (caller.tenant.as_str(), "notes", id);
         let after = cursor
             .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
@@ -49,23 +40,27 @@ impl ConversationService {
         draft: NoteDraft,
         key: Option<IdempotencyKey>,
     ) -> Result<Created<Note>, ConversationError> {
-        self.require_staff(caller, id).await?;
+        self.require_staff(caller, id, caller.lacks_to_act_as_staff())
+            .await?;
         let stamp = self.stamp(caller);
-        let request = Request {
+        let request = DraftRequest {
             conversation: id,
             draft: &draft,
         };
         let entry = idempotency::new_entry(caller, "notes.create", key, &request, stamp.time);
         let faults = draft.check();
         let outcome = if faults.is_empty() {
+            let note_id = NoteId::new(self.ports.ids.next_id());
             let write = CreateNote {
                 tenant: caller.tenant.clone(),
-                note: draft.into_note(NoteId::new(self.ports.ids.next_id()), id, stamp.time),
+                note: draft.into_note(note_id, id, stamp.time),
                 stamp,
                 idempotency: entry.clone(),
             };
-            match self.ports.writes.of_uncached().write(write).await {
-                Ok(Idempotent::Applied(Some(note))) => Ok(Idempotent::Applied(note)),
+            match self.ports.writes.write(write).await {
+                Ok(Idempotent::Applied(Some(_))) => {
+                    Ok(Idempotent::Applied(NoteReference { id: note_id }))
+                }
                 Ok(Idempotent::Applied(None)) => Err(ConversationError::NotFound),
                 Ok(Idempotent::Replayed(record)) => Ok(Idempotent::Replayed(record)),
                 Err(error) => Err(error.into()),
@@ -74,7 +69,14 @@ impl ConversationService {
             Err(ConversationError::Invalid(faults))
         };
         let records = &*self.ports.idempotency;
-        created(records, &caller.tenant, entry.as_ref(), outcome).await
+        let written: Created<NoteReference> =
+            created(records, &caller.tenant, entry.as_ref(), outcome).await?;
+        // It may have been deleted since, above all before a repetition.
+        let found = self.notes.find(&caller.tenant, id, written.value.id);
+        Ok(Created {
+            value: found.await?.ok_or(ConversationError::NoteNotFound)?,
+            is_replayed: written.is_replayed,
+        })
     }
 
     /// Deletes a note.
@@ -83,7 +85,8 @@ impl ConversationService {
         caller: &Principal,
         (conversation_id, id): (ConversationId, NoteId),
     ) -> Result<(), ConversationError> {
-        self.require_staff(caller, conversation_id).await?;
+        self.require_staff(caller, conversation_id, caller.lacks_to_act_as_staff())
+            .await?;
         let delete = DeleteNote {
             note: NoteKey {
                 tenant: caller.tenant.clone(),
@@ -92,9 +95,7 @@ impl ConversationService {
             },
             stamp: self.stamp(caller),
         };
-        let is_deleted = self.ports.writes.of_uncached().write(delete).await?;
-        is_deleted
-            .then_some(())
-            .ok_or(ConversationError::NoteNotFound)
+        let deleted = self.ports.writes.write(delete).await?;
+        deleted.map(drop).ok_or(ConversationError::NoteNotFound)
     }
 }

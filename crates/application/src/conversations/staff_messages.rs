@@ -1,7 +1,7 @@
 //! Messages that members of staff write in place of the agent.
 
 use domain::{
-    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Stamp,
+    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Scope, Stamp,
     staff_message::{StaffMessageDraft, check_content},
 };
 use ports::{FoundMessage, Idempotent, MessageReference, RepositoryError};
@@ -11,11 +11,11 @@ use writes::{ChangeStaffMessage, StaffMessageChange, WriteStaffMessage};
 use super::{ConversationError, ConversationService, update::CHANGE_ATTEMPTS};
 use crate::idempotency::{self, Created, created};
 
-/// The request that an idempotency key of a message identifies.
+/// The request that the idempotency key of a message or note identifies.
 #[derive(Serialize)]
-struct Request<'a> {
-    conversation: ConversationId,
-    draft: &'a StaffMessageDraft,
+pub(super) struct DraftRequest<'a, D> {
+    pub(super) conversation: ConversationId,
+    pub(super) draft: &'a D,
 }
 
 impl ConversationService {
@@ -27,9 +27,10 @@ impl ConversationService {
         draft: StaffMessageDraft,
         key: Option<IdempotencyKey>,
     ) -> Result<Created<Message>, ConversationError> {
-        self.require_staff(caller, id).await?;
+        self.require_staff(caller, id, caller.lacks_to_act_as_staff())
+            .await?;
         let stamp = self.stamp(caller);
-        let request = Request {
+        let request = DraftRequest {
             conversation: id,
             draft: &draft,
         };
@@ -80,7 +81,8 @@ impl ConversationService {
         (id, message): (ConversationId, MessageId),
         content: Option<String>,
     ) -> Result<Message, ConversationError> {
-        self.require_staff(caller, id).await?;
+        self.require_staff(caller, id, caller.lacks_to_act_as_staff())
+            .await?;
         let Some(content) = content else {
             let found = self.find_staff_message(caller, (id, message)).await?;
             return Ok(found.message);
@@ -99,7 +101,8 @@ impl ConversationService {
         caller: &Principal,
         (id, message): (ConversationId, MessageId),
     ) -> Result<(), ConversationError> {
-        self.require_staff(caller, id).await?;
+        self.require_staff(caller, id, caller.lacks_to_act_as_staff())
+            .await?;
         let change = StaffMessageChange::Deleted;
         let deleted = self.change_staff_message(caller, (id, message), change);
         deleted.await.map(drop)
@@ -140,14 +143,16 @@ impl ConversationService {
         found.ok_or(ConversationError::MessageNotFound)
     }
 
-    /// Checks that the caller can reach a conversation, and may write in it in place of the agent.
+    /// Checks that the caller can reach a conversation, lacks no scope to act as staff there, and that the
+    /// conversation is not its own.
     pub(super) async fn require_staff(
         &self,
         caller: &Principal,
         id: ConversationId,
+        lacking: Option<Scope>,
     ) -> Result<(), ConversationError> {
         let state = self.find_accessible(caller, id).await?;
-        if let Some(scope) = caller.lacks_to_act_as_staff() {
+        if let Some(scope) = lacking {
             return Err(ConversationError::NotPermitted(scope));
         }
         let is_own = caller.user_id.is_some() && caller.user_id == state.user_id;

@@ -16,9 +16,10 @@ use domain::{
 use parking_lot::Mutex;
 use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
 use serde_json::Value;
-use writes::{RecordSteps, Writes};
+use writes::{RecordSteps, RecordStepsOutcome};
 
 use crate::{
+    cache::CachedWrites,
     live_turns::{LiveTurn, TurnOwnership},
     pauses::Pauses,
 };
@@ -29,7 +30,7 @@ const MAX_COMPARED_TURNS: usize = 100;
 /// The journal of a turn that runs here. Its writes stop the turn if it belongs to another process by
 /// now: they then never return.
 pub(crate) struct Journal<'a> {
-    writes: &'a Writes,
+    writes: &'a CachedWrites,
     clock: &'a dyn Clock,
     turns: &'a dyn TurnRepository,
     live: &'a Arc<LiveTurn>,
@@ -42,7 +43,7 @@ pub(crate) struct Journal<'a> {
 impl<'a> Journal<'a> {
     /// Creates the journal of a turn with the entries that it has already.
     pub(crate) fn new(
-        writes: &'a Writes,
+        writes: &'a CachedWrites,
         clock: &'a dyn Clock,
         turns: &'a dyn TurnRepository,
         ownership: &'a TurnOwnership,
@@ -192,8 +193,8 @@ impl<'a> Journal<'a> {
         let mut pauses = Pauses::default();
         loop {
             let error = match self.writes.write(record.clone()).await {
-                Ok(true) => return,
-                Ok(false) => break,
+                Ok(RecordStepsOutcome::Recorded(_)) => return,
+                Ok(RecordStepsOutcome::NotOwned) => break,
                 Err(error) => error,
             };
             tracing::warn!(

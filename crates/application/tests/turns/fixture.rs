@@ -122,7 +122,7 @@ impl Fixture {
         let loss = TurnStep::Resumed(Resumption::after(&[], true));
         let record = fixture::record_steps(begin, vec![(0, loss)]);
         let is_recorded = self.storage.writes.write(record).await;
-        assert!(is_recorded.expect("the store answers"));
+        assert!(is_recorded.expect("the store answers").is_recorded());
     }
 
     /// The journal of a turn.

@@ -24,9 +24,8 @@ use crate::{
 const WRITES_OF_CHAT: f64 = 2.0;
 const ADDED_WRITES: f64 = 2.0;
 
-/// Chats without and with a call, on one connection, and direct requests to their model server.
+/// Chats without and with a call, on one connection.
 struct ComparedServers {
-    upstream: MeasuredServer,
     plain: MeasuredServer,
     calling: MeasuredServer,
 }
@@ -39,9 +38,9 @@ pub(crate) fn measure(environment: &Environment) -> Result<Vec<Figure>> {
     let services = LlmServices::start(environment, &upstream, mode)?;
     let variables = models::variables(&upstream, mode);
     let pair = NodePair::start(environment, &Bus::Postgres, "acting", &variables)?;
-    let sqlite = ComparedServers::warm_up(&services.sqlite, &upstream)?.run()?;
-    let postgres = ComparedServers::warm_up(&services.postgres, &upstream)?.run()?;
-    let beside = beside_a_writing_node(&pair, &upstream)?;
+    let sqlite = ComparedServers::warm_up(&services.sqlite)?.run()?;
+    let postgres = ComparedServers::warm_up(&services.postgres)?.run()?;
+    let beside = beside_a_writing_node(&pair)?;
     Ok(vec![
         sqlite.figure("a round of tools, added median in writes of the store, SQLite"),
         postgres.figure("a round of tools, added median in writes of the store, Postgres"),
@@ -52,10 +51,10 @@ pub(crate) fn measure(environment: &Environment) -> Result<Vec<Figure>> {
 }
 
 /// Measures on one node while the other one chats in the same tenant, one chat after the other.
-fn beside_a_writing_node(pair: &NodePair, upstream: &Upstream) -> Result<ComparedServers> {
+fn beside_a_writing_node(pair: &NodePair) -> Result<ComparedServers> {
     let other = pair.listener.endpoint()?;
     let scripts = Workload::prepare(other.clone())?.chat_scripts(1)?;
-    let mut servers = ComparedServers::warm_up(&pair.worker, upstream)?;
+    let mut servers = ComparedServers::warm_up(&pair.worker)?;
     let rounds = u32::try_from(ROUNDS * servers.all().len())?;
     // It ends after the last round.
     let duration = ROUND_DURATION * rounds + WARM_UP;
@@ -73,7 +72,7 @@ fn beside_a_writing_node(pair: &NodePair, upstream: &Upstream) -> Result<Compare
 }
 
 impl ComparedServers {
-    fn warm_up(service: &Service, upstream: &Upstream) -> Result<Self> {
+    fn warm_up(service: &Service) -> Result<Self> {
         let endpoint = service.endpoint()?;
         let warm = |agent: &Value| {
             let workload = Workload::with_agent(endpoint.clone(), agent)?;
@@ -81,14 +80,13 @@ impl ComparedServers {
             MeasuredServer::warm_up(endpoint.address, service.id()?, scripts)
         };
         Ok(Self {
-            upstream: models::direct(upstream, 1)?,
             plain: warm(&models::draft())?,
             calling: warm(&calling())?,
         })
     }
 
-    fn all(&mut self) -> [&mut MeasuredServer; 3] {
-        [&mut self.upstream, &mut self.plain, &mut self.calling]
+    fn all(&mut self) -> [&mut MeasuredServer; 2] {
+        [&mut self.plain, &mut self.calling]
     }
 
     fn run(mut self) -> Result<Self> {
@@ -101,7 +99,7 @@ impl ComparedServers {
     }
 
     fn figure(&self, work: &'static str) -> Figure {
-        let request = self.upstream.percentile(50);
+        let request = self.plain.engine_percentile(50);
         let (plain, calling) = (self.plain.percentile(50), self.calling.percentile(50));
         let elsewhere = self.plain.percentile_outside_store(50);
         let writes: Vec<_> = plain
@@ -115,7 +113,11 @@ impl ComparedServers {
         let in_writes = added.zip(&writes).map(|(added, write)| added / write);
         let in_writes = median(in_writes.collect());
         let parts = vec![
-            Part::new("a request to the model, median", median(request), "ms"),
+            Part::new(
+                "a request to the model as the service sees it, median",
+                median(request),
+                "ms",
+            ),
             Part::new("chat, median", median(plain), "ms"),
             Part::new("chat with a call, median", median(calling), "ms"),
             Part::new("one write, median", median(writes), "ms"),

@@ -101,6 +101,11 @@ impl MeasuredServer {
         self.each(|turn| turn.round.latencies_outside_store.percentile(percent))
     }
 
+    /// A percentile of the times in the engine in milliseconds, by round.
+    pub(crate) fn engine_percentile(&self, percent: u32) -> Vec<f64> {
+        self.each(|turn| turn.round.engine_times.percentile(percent))
+    }
+
     /// The requests of all rounds together.
     pub(crate) fn responses(&self) -> f64 {
         self.each(|turn| turn.round.responses).iter().sum()

@@ -193,14 +193,14 @@ fn last_of_exchange(slots: &[Slot], exchange: (ConversationId, i64)) -> Option<u
     slots.iter().rposition(|slot| slot.is_of(exchange))
 }
 
-/// The text in place of a message of the user in a turn that staff has begun.
-const DECISION_NOTE: &str =
-    "[Note of the operator, not of the user: staff has decided on a tool call that waited.]";
+/// The text in place of a message of the user in a turn without one.
+const NO_MESSAGE: &str = "[Note of the operator, not of the user: here staff had decided on a tool call that \
+    waited, or had asked for a message.]";
 
 /// Adds a superseded message, or calls to it.
 fn withdraw(withdrawn: &mut Vec<HistoryMessage>, seq: i64, input: String, acts: &[Arc<ModelStep>]) {
     let input = if input.is_empty() {
-        DECISION_NOTE.to_owned()
+        NO_MESSAGE.to_owned()
     } else {
         input
     };

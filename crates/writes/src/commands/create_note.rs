@@ -1,16 +1,16 @@
 //! A note of staff.
 
-use domain::{EventType, IdempotencyEntry, Note, Stamp, TenantId};
+use domain::{EventType, IdempotencyEntry, Note, Stamp, TenantId, event_data::NoteReference};
 use ports::{
     Facts, FactsQuery, Idempotent, RepositoryError,
     write_store::{NoteRow, RecordKey},
 };
 
 use super::in_doubt;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
-/// Stores a note about a conversation, and returns it. Writes `note.created` and the idempotency entry, whose
-/// result is the note; writes nothing if the entry's key was used before. `Applied(None)` if the conversation
+/// Stores a note about a conversation. Writes `note.created` and the idempotency entry, whose result is the id of
+/// the note, so that a deleted one leaves nothing else; writes nothing if the entry's key was used before. `Applied(None)` if the conversation
 /// does not exist.
 #[derive(Debug, Clone)]
 pub struct CreateNote {
@@ -31,7 +31,7 @@ impl CreateNote {
 }
 
 impl Command for CreateNote {
-    type Outcome = Idempotent<Option<Note>>;
+    type Outcome = Idempotent<Option<Committed>>;
 
     fn scope(&self) -> Scope {
         let conversation = Part::Conversation(self.note.conversation_id);
@@ -47,11 +47,11 @@ impl Command for CreateNote {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let kind = EventType::NoteCreated;
-        in_doubt::find(facts, &self.tenant, kind, |event| {
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
             let is_here = event.conversation_id == Some(self.note.conversation_id);
             is_here && event.stamp == self.stamp
         })?;
-        Some(Idempotent::Applied(Some(self.note.clone())))
+        Some(Idempotent::Applied(Some(Committed::at(at))))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -73,10 +73,11 @@ impl Command for CreateNote {
             sort_seq,
         });
         let idempotency = self.idempotency.clone().map(|entry| IdempotencyEntry {
-            result: serde_json::to_value(note).ok(),
+            result: serde_json::to_value(NoteReference { id: note.id }).ok(),
             ..entry
         });
         planner.push_record(tenant, idempotency, None);
-        Ok(Planned::Applied(Idempotent::Applied(Some(note.clone()))))
+        let committed = Committed::at(sort_seq);
+        Ok(Planned::Applied(Idempotent::Applied(Some(committed))))
     }
 }

@@ -4,9 +4,9 @@ use domain::{EventType, Stamp};
 use ports::{Facts, FactsQuery, RepositoryError, write_store::NoteKey};
 
 use super::in_doubt;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
-/// Deletes a note, and writes `note.deleted`. `false` if it does not exist.
+/// Deletes a note, and writes `note.deleted`. `None` if it does not exist.
 #[derive(Debug, Clone)]
 pub struct DeleteNote {
     /// The note.
@@ -16,7 +16,7 @@ pub struct DeleteNote {
 }
 
 impl Command for DeleteNote {
-    type Outcome = bool;
+    type Outcome = Option<Committed>;
 
     fn scope(&self) -> Scope {
         let conversation = Part::Conversation(self.note.conversation_id);
@@ -31,11 +31,11 @@ impl Command for DeleteNote {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let kind = EventType::NoteDeleted;
-        in_doubt::find(facts, &self.note.tenant, kind, |event| {
+        let at = in_doubt::find(facts, &self.note.tenant, kind, |event| {
             let is_here = event.conversation_id == Some(self.note.conversation_id);
             is_here && event.stamp == self.stamp
         })?;
-        Some(true)
+        Some(Some(Committed::at(at)))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -47,13 +47,13 @@ impl Command for DeleteNote {
         let found = planner.facts.conversation(tenant, *conversation_id);
         let found = found.filter(|_| planner.facts.notes.contains(&self.note));
         let Some(conversation) = found else {
-            return Ok(Planned::Rejected(false));
+            return Ok(Planned::Rejected(None));
         };
         let place = (*conversation_id, *id);
-        planner.log(tenant, &self.stamp, |position| {
+        let at = planner.log(tenant, &self.stamp, |position| {
             event_rows::note_event(position, EventType::NoteDeleted, conversation, place)
         });
         planner.rows.deleted_notes.push(self.note.clone());
-        Ok(Planned::Applied(true))
+        Ok(Planned::Applied(Some(Committed::at(at))))
     }
 }

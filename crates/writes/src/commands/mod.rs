@@ -50,7 +50,7 @@ pub use self::{
     delete_conversation::DeleteConversation,
     delete_note::DeleteNote,
     fail_queued_turn::FailQueuedTurn,
-    record_steps::RecordSteps,
+    record_steps::{RecordSteps, RecordStepsOutcome},
     release_turn::ReleaseTurn,
     revoke_credential::RevokeCredential,
     save_user::{SaveUser, SavedUser, UserChange, UserRejection},

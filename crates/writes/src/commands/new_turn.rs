@@ -119,7 +119,7 @@ impl Planner<'_> {
         row.turn_number = Some(messages.turn_number);
         row.is_for_staff = state.is_for_staff();
         let has_message = row.turn.has_message();
-        row.reuses_message = !has_message || messages.message.seq <= state.last_message_seq();
+        row.reuses_message |= messages.message.seq <= state.last_message_seq();
         match row.user_message() {
             Some(message) => self.push_message(tenant, message),
             None if !has_message => {}
@@ -206,10 +206,10 @@ impl Planner<'_> {
 pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow {
     TurnRow {
         tenant: begin.tenant.clone(),
+        reuses_message: !turn.has_message(),
         turn,
         principal: begin.stamp.actor.clone(),
         message_id: begin.message_id,
-        reuses_message: false,
         is_for_staff: false,
         reply_id: Some(begin.reply_id),
         sort_seq,

@@ -4,15 +4,17 @@ use domain::{
     ConversationId, EventType, Handover, NodeId, Stamp, TenantId, ToolStep, TurnId, TurnStep,
 };
 use ports::{
-    FactsQuery, RepositoryError,
+    Facts, FactsQuery, RepositoryError,
     write_store::{ConversationHandover, RunningTurn, StepRow, TurnCalls},
 };
 
-use crate::{Command, Part, Planned, Planner, Scope, event_rows};
+use super::in_doubt;
+use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Adds entries to the journal of a running turn: calls before they are made, and again when they have
 /// ended. The end of a call with which the agent hands its conversation over does that, with the event
-/// `conversation.updated`. Writes nothing, and returns `false`, unless the turn is in progress under `node`. Writing the
+/// `conversation.updated`. Writes nothing, and returns
+/// `NotOwned`, unless the turn is in progress under `node`. Writing the
 /// same entries twice is the same as once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordSteps {
@@ -30,6 +32,22 @@ pub struct RecordSteps {
     pub changed: Vec<(usize, TurnStep)>,
     /// The time and the actor.
     pub stamp: Stamp,
+}
+
+/// The outcome of a [`RecordSteps`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordStepsOutcome {
+    /// The entries are recorded; with the position of the event, if the conversation was handed over.
+    Recorded(Option<Committed>),
+    /// Nothing was written: the turn is not in progress under this node id (any more).
+    NotOwned,
+}
+
+impl RecordStepsOutcome {
+    /// Returns whether the entries are recorded.
+    pub fn is_recorded(self) -> bool {
+        self != Self::NotOwned
+    }
 }
 
 impl RecordSteps {
@@ -62,14 +80,14 @@ impl RecordSteps {
     }
 
     /// Hands the conversation over, unless staff handles it already.
-    fn hand_over(&self, planner: &mut Planner<'_>, handover: Handover) {
+    fn hand_over(&self, planner: &mut Planner<'_>, handover: Handover) -> Option<Committed> {
         let (tenant, id) = (&self.tenant, self.conversation_id);
         let found = planner.facts.conversation(tenant, id);
-        let Some(conversation) = found.filter(|found| !found.is_for_staff()) else {
-            return;
-        };
+        let conversation = found.filter(|found| !found.is_for_staff())?;
+        // Readers find the hand-over in the conversation.
         let sort_seq = planner.log(tenant, &self.stamp, |position| {
-            event_rows::event_within(position, EventType::ConversationUpdated, id, conversation)
+            let kind = EventType::ConversationUpdated;
+            event_rows::stored_conversation_event(position, kind, id, conversation)
         });
         planner.rows.handovers.push(ConversationHandover {
             tenant: tenant.clone(),
@@ -81,11 +99,12 @@ impl RecordSteps {
             },
             sort_seq,
         });
+        Some(Committed::at(sort_seq))
     }
 }
 
 impl Command for RecordSteps {
-    type Outcome = bool;
+    type Outcome = RecordStepsOutcome;
 
     fn scope(&self) -> Scope {
         Scope::new(&self.tenant, [Part::Conversation(self.conversation_id)])
@@ -105,18 +124,27 @@ impl Command for RecordSteps {
         }
     }
 
-    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<bool>, RepositoryError> {
+    /// Entries can be written again, but staff may have given the conversation back since.
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        self.handover()?;
+        let kind = EventType::ConversationUpdated;
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.conversation_id == Some(self.conversation_id) && event.stamp == self.stamp
+        })?;
+        Some(RecordStepsOutcome::Recorded(Some(Committed::at(at))))
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let running = running_turn(&self.tenant, self.turn_id, self.node);
         if !planner.facts.running_turns.contains(&running) {
-            return Ok(Planned::Rejected(false));
+            return Ok(Planned::Rejected(RecordStepsOutcome::NotOwned));
         }
-        if let Some(handover) = self.handover() {
-            self.hand_over(planner, handover);
-        }
+        let handover = self.handover();
+        let committed = handover.and_then(|handover| self.hand_over(planner, handover));
         planner.rows.calls.extend(self.calls());
         planner.rows.steps.extend(self.rows(&self.begun));
         planner.rows.changed_steps.extend(self.rows(&self.changed));
-        Ok(Planned::Applied(true))
+        Ok(Planned::Applied(RecordStepsOutcome::Recorded(committed)))
     }
 }
 

@@ -54,8 +54,8 @@ impl<'a> ConversationState<'a> {
     /// never queued: the messages would not be the newest when it starts. While staff handles the
     /// conversation, none is superseded, and the agent takes no instruction.
     pub(super) fn admit(&self, begin: &BeginTurn) -> Admission {
-        let is_for_agent = begin.supersession.is_some() || begin.instruction.is_some();
-        if is_for_agent && self.is_for_staff() {
+        let needs_agent = begin.supersession.is_some() || begin.instruction.is_some();
+        if needs_agent && self.is_for_staff() {
             return Admission::Busy;
         }
         let on_busy = match begin.supersession {

@@ -5,13 +5,11 @@ use std::{
     time::Duration,
 };
 
-use domain::{NoteId, Problem};
+use domain::Problem;
 use ports::{
     Rows,
-    write_store::{LoggedQuery, NoteKey, OpenTurnsOf, RecordKey, RunningTurn, SweptQuery},
+    write_store::{LoggedQuery, OpenTurnsOf, RecordKey, RunningTurn, SweptQuery},
 };
-
-use uuid::Uuid;
 
 use super::*;
 use crate::{BeginTurn, Command, FinishTurn, Planner, TurnEnding, commands::DeleteAgent, fixture};
@@ -57,14 +55,6 @@ fn answer(known: &KnownFacts, query: &FactsQuery) -> Option<(Facts, Conditions)>
     let (mut facts, mut conditions) = (Facts::default(), Conditions::default());
     known.add(query, &mut facts, &mut conditions)?;
     Some((facts, conditions))
-}
-
-fn note() -> NoteKey {
-    NoteKey {
-        tenant: fixture::tenant(),
-        conversation_id: fixture::conversation_id(1),
-        id: NoteId::new(Uuid::nil()),
-    }
 }
 
 /// A query with each kind of key that can be answered.
@@ -218,7 +208,7 @@ fn what_no_head_and_no_condition_covers_is_not_answered() {
             ..whole_query()
         },
         FactsQuery {
-            notes: [note()].into(),
+            notes: [fixture::note_key()].into(),
             ..whole_query()
         },
     ] {

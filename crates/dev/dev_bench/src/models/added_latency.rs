@@ -64,7 +64,7 @@ fn on(service: &Service, upstream: &Upstream) -> Result<ComparedServers> {
     let warm = |scripts| MeasuredServer::warm_up(endpoint.address, service.id()?, scripts);
     let mut servers = ComparedServers {
         // The load generator and the upstream are one process.
-        upstream: direct(upstream, CONNECTIONS)?,
+        upstream: MeasuredServer::warm_up(upstream.address, std::process::id(), direct(upstream))?,
         chats: warm(by_model.chat_scripts(CONNECTIONS)?)?,
     };
     for _ in 0..ROUNDS {
@@ -74,8 +74,8 @@ fn on(service: &Service, upstream: &Upstream) -> Result<ComparedServers> {
     Ok(servers)
 }
 
-/// The upstream under load by the requests of an engine.
-pub(crate) fn direct(upstream: &Upstream, connections: usize) -> Result<MeasuredServer> {
+/// Scripts that send the requests of an engine to the upstream.
+fn direct(upstream: &Upstream) -> Vec<Script> {
     let endpoint = Endpoint {
         address: upstream.address,
         credential: Credential::Token("mock".to_owned()),
@@ -88,8 +88,7 @@ pub(crate) fn direct(upstream: &Upstream, connections: usize) -> Result<Measured
         "messages": [{ "role": "user", "content": MESSAGE }],
     });
     let request = endpoint.request("POST", &path, Some(&body));
-    let scripts = vec![Script::repeated(vec![request]); connections];
-    MeasuredServer::warm_up(upstream.address, std::process::id(), scripts)
+    vec![Script::repeated(vec![request]); CONNECTIONS]
 }
 
 fn figures_of(rows: [(&'static str, &'static str); 2], servers: &ComparedServers) -> [Figure; 2] {

@@ -7,7 +7,4 @@ mod measure;
 mod reference;
 mod streams;
 
-pub(super) use self::{
-    added_latency::direct,
-    measure::{LlmServices, draft, measure, variables},
-};
+pub(super) use self::measure::{LlmServices, draft, measure, variables};

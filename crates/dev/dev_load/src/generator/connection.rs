@@ -3,7 +3,7 @@
 //! It writes and parses bytes itself: on a small machine the generator shares the cores with the
 //! server, and a client library costs more processor time than the server that is measured.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result, bail};
 use tokio::{
@@ -11,7 +11,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Expected, ResponseHead};
+use super::{Expected, ResponseHead, ServerTiming};
 
 /// A connection that carries one request at a time.
 pub struct Connection {
@@ -25,8 +25,8 @@ pub struct RawResponse<'a> {
     pub status: u16,
     /// The body; with the lengths of its chunks if it is sent in chunks.
     pub body: &'a [u8],
-    /// The time in the store, of `Server-Timing`.
-    pub store_time: Duration,
+    /// The times of `Server-Timing`.
+    pub timing: ServerTiming,
 }
 
 impl RawResponse<'_> {
@@ -74,7 +74,7 @@ impl Connection {
         Ok(RawResponse {
             status: head.status,
             body: &self.received[head.bytes..],
-            store_time: head.store_time.unwrap_or_default(),
+            timing: head.timing,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::{latencies::Latencies, runtime};
 
 pub use self::{
     connection::{Connection, RawResponse},
-    response_head::ResponseHead,
+    response_head::{ResponseHead, ServerTiming},
     script::{Expected, Script},
 };
 
@@ -33,6 +33,8 @@ pub struct Round {
     pub latencies: Latencies,
     /// The same times without the time in the store that each response reports.
     pub latencies_outside_store: Latencies,
+    /// The times in the engine that responses report.
+    pub engine_times: Latencies,
 }
 
 /// Plays each script on a connection of its own for `duration`, or until all scripts have ended.
@@ -60,6 +62,7 @@ pub fn run(address: SocketAddr, scripts: &[Script], duration: Duration) -> Resul
             latencies_outside_store: Latencies::new(
                 measured.iter().map(Measured::latency_outside_store),
             )?,
+            engine_times: Latencies::new(measured.iter().map(|response| response.timing.engine))?,
         })
     })
 }
@@ -67,12 +70,12 @@ pub fn run(address: SocketAddr, scripts: &[Script], duration: Duration) -> Resul
 /// The times of one response.
 struct Measured {
     latency: Duration,
-    store_time: Duration,
+    timing: ServerTiming,
 }
 
 impl Measured {
     fn latency_outside_store(&self) -> Duration {
-        self.latency.saturating_sub(self.store_time)
+        self.latency.saturating_sub(self.timing.store)
     }
 }
 
@@ -98,12 +101,12 @@ async fn play(
         }
         let response = connection.exchange(request).await?;
         response.require(script.expected)?;
-        let store_time = response.store_time;
+        let timing = response.timing;
         let received_at = Instant::now();
         if received_at <= deadline {
             all.push(Measured {
                 latency: received_at - sent_at,
-                store_time,
+                timing,
             });
         }
     }

@@ -16,8 +16,17 @@ pub struct ResponseHead {
     pub bytes: usize,
     /// The length of the body in bytes; `None` if it is sent in chunks.
     pub body_bytes: Option<usize>,
-    /// The time in the store, of `Server-Timing`.
-    pub store_time: Option<Duration>,
+    /// The times of `Server-Timing`; zero without one.
+    pub timing: ServerTiming,
+}
+
+/// The times that a response reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerTiming {
+    /// The time in the store.
+    pub store: Duration,
+    /// The time in the engine, with its requests to a model server.
+    pub engine: Duration,
 }
 
 impl ResponseHead {
@@ -51,7 +60,7 @@ impl ResponseHead {
             status,
             bytes: end + 4,
             body_bytes,
-            store_time: lines.find_map(store_time),
+            timing: lines.find_map(server_timing).unwrap_or_default(),
         }))
     }
 }
@@ -64,11 +73,18 @@ fn is_chunked(line: &str) -> bool {
     value_of("transfer-encoding", line) == Some("chunked")
 }
 
-fn store_time(line: &str) -> Option<Duration> {
-    let mut metrics = value_of("server-timing", line)?.split(',').map(str::trim);
-    let milliseconds = metrics.find_map(|metric| metric.strip_prefix("store;dur="))?;
-    let milliseconds: f64 = milliseconds.parse().ok()?;
-    Some(Duration::from_secs_f64(milliseconds / 1_000.0))
+fn server_timing(line: &str) -> Option<ServerTiming> {
+    let metrics = value_of("server-timing", line)?;
+    let duration = |name: &str| {
+        let mut metrics = metrics.split(',').map(str::trim);
+        let milliseconds = metrics.find_map(|it| it.strip_prefix(name)?.strip_prefix(";dur="))?;
+        let milliseconds: f64 = milliseconds.parse().ok()?;
+        Some(Duration::from_secs_f64(milliseconds / 1_000.0))
+    };
+    Some(ServerTiming {
+        store: duration("store")?,
+        engine: duration("engine")?,
+    })
 }
 
 fn value_of<'l>(header: &str, line: &'l str) -> Option<&'l str> {

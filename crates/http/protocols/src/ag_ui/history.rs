@@ -150,7 +150,8 @@ fn tool_message(call: &ToolCall) -> Value {
 }
 
 fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
-    let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued;
+    // A turn without a message of the user has no input.
+    let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued && !turn.input.is_empty();
     open_turns.iter().filter(is_queued)
 }
 

@@ -19,7 +19,7 @@ pub struct TurnRow {
     pub principal: PrincipalId,
     /// The id of the user's message.
     pub message_id: MessageId,
-    /// True if an earlier turn stored the user's message.
+    /// True if an earlier turn stored the user's message, or if there is none.
     pub reuses_message: bool,
     /// True if staff handled the conversation when the turn started: the agent does not reply.
     pub is_for_staff: bool,

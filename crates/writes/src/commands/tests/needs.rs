@@ -1,13 +1,6 @@
 //! Tests of the facts that each command asks for. All other tests of decisions check, too, that no
 //! other fact makes a difference.
 
-use domain::{NoteId, Stamp};
-use ports::{
-    FirstMessages, ForkedMessages,
-    write_store::{CredentialFacts, NoteKey, OpenTurnsOf, SweptConversation, WaitingTurn},
-};
-use uuid::Uuid;
-
 use super::*;
 use crate::{
     CompletedTurn, Sweep, TurnEnding,
@@ -16,6 +9,11 @@ use crate::{
         DeleteAgent, DeleteConversation, DeleteNote, FailQueuedTurn, RevokeCredential, SaveUser,
         UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
     },
+};
+use domain::Stamp;
+use ports::{
+    FirstMessages, ForkedMessages,
+    write_store::{CredentialFacts, OpenTurnsOf, SweptConversation, WaitingTurn},
 };
 
 /// The facts of [`busy_facts`] and everything else that a command may ask for.
@@ -69,7 +67,7 @@ fn all_facts() -> Facts {
     }
     let user = domain::UserDraft::default().into_user("ada".to_owned(), fixture::at(1));
     facts.users.insert((tenant, "ada".to_owned()), user);
-    facts.notes.insert(note());
+    facts.notes.insert(fixture::note_key());
     facts.swept = vec![SweptConversation {
         id: fixture::conversation_id(1),
         lost: Some(fixture::turn_id(8)),
@@ -80,14 +78,6 @@ fn all_facts() -> Facts {
         }],
     }];
     facts
-}
-
-fn note() -> NoteKey {
-    NoteKey {
-        tenant: fixture::tenant(),
-        conversation_id: fixture::conversation_id(1),
-        id: NoteId::new(Uuid::nil()),
-    }
 }
 
 fn stamp() -> Stamp {
@@ -266,10 +256,10 @@ fn a_change_of_a_credential_asks_for_its_facts() {
 #[test]
 fn the_deletion_of_a_note_asks_for_its_facts() {
     let delete = DeleteNote {
-        note: note(),
+        note: fixture::note_key(),
         stamp: stamp(),
     };
-    assert_eq!(asks_enough(&delete).deleted_notes, [note()]);
+    assert_eq!(asks_enough(&delete).deleted_notes, [fixture::note_key()]);
 }
 
 #[test]

@@ -106,7 +106,7 @@ async fn a_step_is_one_round_trip() {
         let steps = vec![(number, response), (number + 1, step)];
         fixture.round_trips();
         let record = fixture::record_steps(&begin, steps);
-        assert!(writes.write(record).await.unwrap());
+        assert!(writes.write(record).await.unwrap().is_recorded());
         let has_begun = fixture.round_trips();
         let ended = TurnStep::Tool(ToolStep {
             end: Some(fixture::tool_end()),
@@ -116,7 +116,7 @@ async fn a_step_is_one_round_trip() {
             changed: vec![(number + 1, ended)],
             ..fixture::record_steps(&begin, Vec::new())
         };
-        assert!(writes.write(record).await.unwrap());
+        assert!(writes.write(record).await.unwrap().is_recorded());
         counts.push([has_begun, fixture.round_trips()]);
     }
     // Preparing a statement is a round trip, too.

@@ -61,6 +61,7 @@ pub trait RepositorySql:
                  + ReadAs<StoredSigningKey>
                  + ReadAs<StoredTenant>
                  + ReadAs<StoredFoundUser>
+                 + ReadAs<StoredNote>
                  + ReadAs<ListedRow<StoredNote>>
                  + ReadAs<ListedRow<StoredUser>>,
     >

@@ -1,7 +1,7 @@
 //! Notes of staff.
 
 use async_trait::async_trait;
-use domain::{ConversationId, Listed, Note, Page, Seq, TenantId};
+use domain::{ConversationId, Listed, Note, NoteId, Page, Seq, TenantId};
 use ports::{NoteRepository, RepositoryError};
 
 use super::Repositories;
@@ -13,6 +13,11 @@ use crate::{
 };
 
 statements! {
+    const FIND: &str = "\
+        select n.id, n.conversation_id, n.content, n.author, n.created_at from conversation_notes n \
+        join conversations c on c.tenant_id = n.tenant_id and c.id = n.conversation_id \
+        where n.tenant_id = $1 and n.conversation_id = $2 and n.id = $3 and c.deleted_at is null";
+
     const LIST: &str = concat!(
         "select n.sort_seq, n.total, n.id, n.conversation_id, n.content, n.author, n.created_at from ",
         page_budget!(
@@ -28,7 +33,25 @@ statements! {
 }
 
 #[async_trait]
-impl<S: Store<Row: ReadAs<ListedRow<StoredNote>>>> NoteRepository for Repositories<S> {
+impl<S> NoteRepository for Repositories<S>
+where
+    S: Store<Row: ReadAs<StoredNote> + ReadAs<ListedRow<StoredNote>>>,
+{
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        id: NoteId,
+    ) -> Result<Option<Note>, RepositoryError> {
+        let parameters = parameters![tenant, conversation, id];
+        let found = self.0.fetch_optional(FIND, parameters).await?;
+        read::one(
+            "conversation_notes",
+            found,
+            |row: StoredNote| Ok(row.into()),
+        )
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
@@ -39,7 +62,7 @@ impl<S: Store<Row: ReadAs<ListedRow<StoredNote>>>> NoteRepository for Repositori
         let before = after.map_or(i64::MAX, |after| after.0);
         let limit_of_rows = page_budget::one_more(limit);
         let parameters = parameters![tenant, conversation, before, limit_of_rows];
-        let rows = self.0.fetch_own(LIST, parameters).await?;
+        let rows = self.0.fetch_all(LIST, parameters).await?;
         read::listing("conversation_notes", rows, limit, |row: StoredNote| {
             Ok(row.into())
         })

@@ -66,7 +66,7 @@ where
     ) -> Result<Page<Listed<User>>, RepositoryError> {
         let before = after.map_or(i64::MAX, |after| after.0);
         let parameters = parameters![tenant, before, page_budget::one_more(limit)];
-        let rows = self.0.fetch_own(LIST, parameters).await?;
+        let rows = self.0.fetch_all(LIST, parameters).await?;
         read::listing("users", rows, limit, |row: StoredUser| Ok(row.into()))
     }
 }
