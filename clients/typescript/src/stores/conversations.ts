@@ -13,15 +13,21 @@ export type ConversationInfo = components["schemas"]["Conversation"];
 export interface ConversationFilter {
   /** Only conversations with this agent. */
   agentId?: string | undefined;
-  /** The user, for callers that act for several users. Cannot be combined with `agentId`. */
+  /** The user, for callers that act for several users. */
   userId?: string | undefined;
+  /** Only conversations that the agent, or staff, handles. */
+  handledBy?: ConversationInfo["handledBy"] | undefined;
+  /** Only conversations that this member of staff has taken over. */
+  assignee?: string | undefined;
+  /** Only conversations whose users wait for staff, the longest waiting first. */
+  waiting?: true | undefined;
   /** The number of conversations that are read at once; 20 by default. */
   limit?: number | undefined;
 }
 
 /** The conversations of a user, as a page shows them. */
 export interface ConversationsState {
-  /** Those with the newest messages first. */
+  /** Those with the newest messages first, unless they wait. */
   conversations: readonly ConversationInfo[];
   status: "loading" | "ready" | "failed";
   /** True if `loadMore` returns older conversations. */
@@ -64,9 +70,13 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 };
 
 /** Returns conversations whose changes are followed. */
-export const liveConversations = (client: Client, { agentId, userId, limit = 20 }: ConversationFilter = {}): LiveConversations => {
+export const liveConversations = (client: Client, filter: ConversationFilter = {}): LiveConversations => {
   const shown = createState<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
-  const query = { limit, agentId, userId };
+  const { agentId, userId, handledBy, assignee, waiting } = filter;
+  // A query contains texts, such as "true".
+  const query = filter as Parameters<Client["conversations"]["list"]>[0];
+  /** True if conversations enter and leave the list in any place, not only with their newest message. */
+  const isSelection = handledBy || assignee || waiting;
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
@@ -86,9 +96,10 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
       // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
-      const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+      const isUnchanged = !isSelection && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
       const older = conversations.filter(({ id }) => !listed.has(id));
-      const isContinued = extent === "newest" && older.length > 0;
+      // Of a selection, all that is shown is read again.
+      const isContinued = extent === "newest" && (isSelection ? listed.size < conversations.length : older.length > 0);
       if (isContinued && isUnchanged) return show([...listed.values(), ...older]);
       next = nextCursor ?? undefined;
       if (isContinued && next) continue;
