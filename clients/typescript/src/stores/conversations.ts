@@ -72,18 +72,19 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 /** Returns conversations whose changes are followed. */
 export const liveConversations = (client: Client, filter: ConversationFilter = {}): LiveConversations => {
   const shown = createState<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
-  const { agentId, userId, handledBy, assignee, waiting } = filter;
+  // Those that wait, or have an assignee, are handled by staff. Such a selection is entered and left at any place, not
+  // only with the newest message.
+  const { agentId, userId, assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = filter;
   // A query contains texts, such as "true".
   const query = filter as Parameters<Client["conversations"]["list"]>[0];
-  /** True if conversations enter and leave the list in any place, not only with their newest message. */
-  const isSelection = handledBy || assignee || waiting;
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
   let isLoadingMore = false;
 
   /** One that has moved to another user is deleted for its user, but not for those who see all. */
-  const isPresent = (info: ConversationInfo) => !deleted.has(info.id) && (userId === undefined || info.userId === userId);
+  const isPresent = (info: ConversationInfo) =>
+    !deleted.has(info.id) && (!userId || userId === info.userId) && (!handledBy || handledBy === info.handledBy);
   const show = (conversations: readonly ConversationInfo[]) =>
     shown.update(() => ({ conversations: conversations.filter(isPresent), status: "ready", hasMore: cursor != null }));
   const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
@@ -96,10 +97,10 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
       // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
-      const isUnchanged = !isSelection && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+      const isUnchanged = !handledBy && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
       const older = conversations.filter(({ id }) => !listed.has(id));
       // Of a selection, all that is shown is read again.
-      const isContinued = extent === "newest" && (isSelection ? listed.size < conversations.length : older.length > 0);
+      const isContinued = extent === "newest" && (handledBy ? listed.size < conversations.length : older.length > 0);
       if (isContinued && isUnchanged) return show([...listed.values(), ...older]);
       next = nextCursor ?? undefined;
       if (isContinued && next) continue;
