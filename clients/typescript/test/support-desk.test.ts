@@ -138,7 +138,14 @@ describe.each([
     await button(mia, "Claim").click();
     // The field has the focus.
     await expect.poll(() => mia.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("text");
-    const problem = { type: "", title: "The conversation is gone.", status: 404, code: "conversation_not_found", detail: "", retryable: false };
+    const problem = {
+      type: "",
+      title: "The conversation is gone.",
+      status: 404,
+      code: "conversation_not_found",
+      detail: "",
+      retryable: false,
+    };
     const rejected = { status: 404, contentType: "application/problem+json", body: JSON.stringify(problem) };
     await mia.route("**/messages", (route) => (route.request().method() === "POST" ? route.fulfill(rejected) : route.fallback()));
     await mia.keyboard.type("Hello");

@@ -25,7 +25,7 @@ const Visitor = () => {
   const open = async () => known ?? service.conversations.create({ agentId: AGENT, conversationKey: "support" });
   const ask = async () => service.conversations.patch((await open()).id, { handledBy: "staff" });
   const state = known?.handledBy === "staff" ? <p role="status">A colleague will answer here.</p> : <Action label="Talk to a person" run={ask} />;
-  return <Chat chat={visited} send={async (text) => void (await open(), visited.send(text))}>{state}</Chat>;
+  return <Chat chat={visited} send={(text) => open().then(() => void visited.send(text))}>{state}</Chat>;
 };
 
 const Desk = ({ id, chat }: { id: string; chat: Conversation }) => {
