@@ -40,6 +40,9 @@ export interface LiveConversations extends LiveState<ConversationsState> {
   loadMore(): Promise<void>;
 }
 
+/** A query contains texts, such as `true`. */
+type Query = Parameters<Client["conversations"]["list"]>[0];
+
 /** The time for which changes are collected before a read, in milliseconds. It lets the reply that has started arrive first. */
 const COLLECTING = 200;
 
@@ -75,8 +78,6 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
   // Those that wait, or have an assignee, are handled by staff. Such a selection is entered and left at any place, not
   // only with the newest message.
   const { agentId, userId, assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = filter;
-  // A query contains texts, such as "true".
-  const query = filter as Parameters<Client["conversations"]["list"]>[0];
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
@@ -92,7 +93,7 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
   const read = async (extent: Extent, signal: AbortSignal) => {
     const listed = new Map<string, ConversationInfo>();
     for (let next: string | undefined; ; ) {
-      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: next }, { signal });
+      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: next } as Query, { signal });
       for (const info of data) listed.set(info.id, info);
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
@@ -141,7 +142,7 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
     isLoadingMore = true;
     const from = cursor;
     try {
-      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: from });
+      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: from } as Query);
       // The list has begun anew meanwhile.
       if (cursor !== from) return;
       cursor = nextCursor;
