@@ -47,9 +47,11 @@ export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | und
 /** Returns the conversations of the user, those with the newest messages first, and follows their changes. */
 export const useConversations = (
   client: Client,
-  { agentId, userId, limit }: ConversationFilter = {},
+  filter: ConversationFilter = {},
 ): ConversationsState & Pick<LiveConversations, "loadMore"> => {
-  const list = useMemo(() => liveConversations(client, { agentId, userId, limit }), [client, agentId, userId, limit]);
+  // By content, since components create the filter each time.
+  const key = JSON.stringify(filter);
+  const list = useMemo(() => liveConversations(client, JSON.parse(key) as ConversationFilter), [client, key]);
   return { ...useLive(list), loadMore: list.loadMore };
 };
 
@@ -67,7 +69,6 @@ export interface EventsHookOptions extends EventFilter {
 export const useEvents = (client: Client, { limit, onEvent, ...filter }: EventsHookOptions = {}): EventsState => {
   const listener = useRef(onEvent);
   useEffect(() => void (listener.current = onEvent));
-  // By content, since components create the filter each time.
   const key = JSON.stringify(filter);
   const events = useMemo(
     () => liveEvents(client, JSON.parse(key) as EventFilter, limit, (event) => listener.current?.(event)),

@@ -1,5 +1,6 @@
 // The pages in `examples`, in front of services of their own.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -18,12 +19,17 @@ export const send = async (page: Page, text: string): Promise<void> => {
 };
 
 /** Starts a page and its backend with these variables. `url` is the address of the page, `log` what the backend prints. */
-export const startPage = async (env: NodeJS.ProcessEnv, cwd = folder) => {
-  const example = spawn(process.execPath, ["server.mjs"], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+export const startPage = async (env: NodeJS.ProcessEnv, cwd = folder, program = "server.mjs") => {
+  const example = spawn(process.execPath, [program], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   const log: string[] = [];
   const lines = createInterface({ input: example.stdout }).on("line", (line) => log.push(line));
   // Before its address, it may report that it prepares the libraries.
-  const url = await new Promise<string>((resolve) => lines.on("line", (line) => line.startsWith("http:") && resolve(line)));
+  const url = await new Promise<string>((resolve) => {
+    lines.on("line", (line) => {
+      const [found] = /http:\/\/localhost:\d+/.exec(line) ?? [];
+      if (found) resolve(found);
+    });
+  });
   return { url, log, stop: () => example.kill() };
 };
 
@@ -65,4 +71,22 @@ export const startRefunds = async (records: string, pauseMs: number) => {
     await service.stop();
   };
   return { service, client: createClient({ url: service.url, apiKey: key }), url: page.url, log: page.log, stop };
+};
+
+/** Starts the service and the example in `examples/support-desk`. */
+export const startDesk = async () => {
+  const cwd = folderOf("support-desk");
+  const port = await freePort();
+  const service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  const agent = JSON.parse(readFileSync(`${cwd}/agent.json`, "utf8"));
+  const { id } = (await service.call("POST", "/api/agents", agent)).body;
+  const [client = "", secret = ""] = service.newClient("conversations:read,conversations:write,events:read", id).split(" ");
+  const variables = { KEY: service.key(SCOPES), CLIENT: client, SECRET: secret, AGENT: id, PASSWORD: "a password", SERVICE: service.url };
+  const env = { ...process.env, ...variables, PORT: String(port), NO_COLOR: "1" };
+  const page = await startPage(env, cwd, "node_modules/vite/bin/vite.js");
+  const stop = async () => {
+    page.stop();
+    await service.stop();
+  };
+  return { service, agentId: id as string, folder: cwd, url: page.url, password: variables.PASSWORD, stop };
 };

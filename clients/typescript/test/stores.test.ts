@@ -73,6 +73,35 @@ test.each([
   unsubscribe();
 });
 
+test("conversations that wait for staff are listed, those that wait longest first, until one is answered or handed back", async () => {
+  const client = createClient({ url: service.url, apiKey: service.admin });
+  const agent = await service.newAgent({ engine: "rules", fallbackReply: "A reply" });
+  const list = liveConversations(client, { agentId: agent, waiting: true, limit: 1 });
+  const own = liveConversations(client, { agentId: agent, assignee: "Mia" });
+  const ends = [list, own].map((each) => each.subscribe(() => {}));
+  const titles = (each: typeof list) => each.getSnapshot().conversations.map(({ title }) => title);
+  await expect.poll(() => list.getSnapshot().status).toBe("ready");
+  const ids: string[] = [];
+  for (const title of ["one", "two", "three", "four"]) ids.push((await client.conversations.create({ agentId: agent, title })).id);
+  const [one, two, three] = ids as [string, string, string, string];
+  for (const id of [one, two, three]) await client.conversations.patch(id, { handledBy: "staff" });
+  await expect.poll(() => [titles(list), list.getSnapshot().hasMore]).toEqual([["one"], true]);
+  await list.loadMore();
+  expect(titles(list)).toEqual(["one", "two"]);
+  await client.conversations.patch(one, { assignee: "Mia" });
+  await expect.poll(() => titles(own)).toEqual(["one"]);
+  await expect.poll(() => list.getSnapshot().conversations[0]?.assignee).toBe("Mia");
+  // The others follow in its place, as many as were shown.
+  await client.conversations.writeMessage(one, { content: "Hello" });
+  await expect.poll(() => titles(list)).toEqual(["two", "three"]);
+  expect(titles(own)).toEqual(["one"]);
+  for (const id of [one, two]) await client.conversations.patch(id, { handledBy: "agent" });
+  await expect.poll(() => [titles(list), list.getSnapshot().hasMore, titles(own)]).toEqual([["three"], false, []]);
+  await client.conversations.patch(two, { handledBy: "staff" });
+  await expect.poll(() => [titles(list), list.getSnapshot().hasMore]).toEqual([["three"], true]);
+  for (const end of ends) end();
+});
+
 test("an agent that could not be read is read again", async () => {
   const network = failing("/api/profiles/", false);
   const agent = liveAgent(network.client, agentId);

@@ -13,15 +13,21 @@ export type ConversationInfo = components["schemas"]["Conversation"];
 export interface ConversationFilter {
   /** Only conversations with this agent. */
   agentId?: string | undefined;
-  /** The user, for callers that act for several users. Cannot be combined with `agentId`. */
+  /** The user, for callers that act for several users. */
   userId?: string | undefined;
+  /** Only conversations that the agent, or staff, handles. */
+  handledBy?: ConversationInfo["handledBy"] | undefined;
+  /** Only conversations that this member of staff has taken over. */
+  assignee?: string | undefined;
+  /** Only conversations whose users wait for staff, the longest waiting first. */
+  waiting?: true | undefined;
   /** The number of conversations that are read at once; 20 by default. */
   limit?: number | undefined;
 }
 
 /** The conversations of a user, as a page shows them. */
 export interface ConversationsState {
-  /** Those with the newest messages first. */
+  /** Those with the newest messages first, unless they wait. */
   conversations: readonly ConversationInfo[];
   status: "loading" | "ready" | "failed";
   /** True if `loadMore` returns older conversations. */
@@ -33,6 +39,9 @@ export interface LiveConversations extends LiveState<ConversationsState> {
   /** Reads the next page. */
   loadMore(): Promise<void>;
 }
+
+/** A query contains texts, such as `true`. */
+type Query = Parameters<Client["conversations"]["list"]>[0];
 
 /** The time for which changes are collected before a read, in milliseconds. It lets the reply that has started arrive first. */
 const COLLECTING = 200;
@@ -64,16 +73,19 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 };
 
 /** Returns conversations whose changes are followed. */
-export const liveConversations = (client: Client, { agentId, userId, limit = 20 }: ConversationFilter = {}): LiveConversations => {
+export const liveConversations = (client: Client, filter: ConversationFilter = {}): LiveConversations => {
   const shown = createState<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
-  const query = { limit, agentId, userId };
+  // Those that wait, or have an assignee, are handled by staff. Such a selection is entered and left at any place, not
+  // only with the newest message.
+  const { agentId, userId, assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = filter;
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
   let isLoadingMore = false;
 
   /** One that has moved to another user is deleted for its user, but not for those who see all. */
-  const isPresent = (info: ConversationInfo) => !deleted.has(info.id) && (userId === undefined || info.userId === userId);
+  const isPresent = (info: ConversationInfo) =>
+    !deleted.has(info.id) && (!userId || userId === info.userId) && (!handledBy || handledBy === info.handledBy);
   const show = (conversations: readonly ConversationInfo[]) =>
     shown.update(() => ({ conversations: conversations.filter(isPresent), status: "ready", hasMore: cursor != null }));
   const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
@@ -81,14 +93,15 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   const read = async (extent: Extent, signal: AbortSignal) => {
     const listed = new Map<string, ConversationInfo>();
     for (let next: string | undefined; ; ) {
-      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: next }, { signal });
+      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: next } as Query, { signal });
       for (const info of data) listed.set(info.id, info);
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
       // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
-      const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+      const isUnchanged = !handledBy && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
       const older = conversations.filter(({ id }) => !listed.has(id));
-      const isContinued = extent === "newest" && older.length > 0;
+      // Of a selection, all that is shown is read again.
+      const isContinued = extent === "newest" && (handledBy ? listed.size < conversations.length : older.length > 0);
       if (isContinued && isUnchanged) return show([...listed.values(), ...older]);
       next = nextCursor ?? undefined;
       if (isContinued && next) continue;
@@ -129,7 +142,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
     isLoadingMore = true;
     const from = cursor;
     try {
-      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: from });
+      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: from } as Query);
       // The list has begun anew meanwhile.
       if (cursor !== from) return;
       cursor = nextCursor;

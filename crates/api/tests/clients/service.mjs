@@ -92,10 +92,13 @@ export const startService = async (settings = {}) => {
   });
   // After a restart it listens on the same port.
   env.SERVER__PORT = new URL(url).port;
-  const key = (scopes) => {
-    const made = ["keys", "create", "--name", "test", "--scopes", scopes];
+  const create = (kind, ...more) => {
+    const made = [kind, "create", "--name", "test", ...more];
     return execFileSync(binary, made, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   };
+  const key = (scopes) => create("keys", "--scopes", scopes);
+  // The id and the secret of an OAuth client that reaches one agent.
+  const newClient = (scopes, agent) => create("clients", "--scopes", scopes, "--agent-ids", agent);
   const admin = key(SCOPES);
   const relay = await startRelay(env.SERVER__PORT);
   return {
@@ -104,6 +107,7 @@ export const startService = async (settings = {}) => {
     model,
     relay,
     key,
+    newClient,
     admin,
     log,
     // Sends a signal, as a supervisor does.

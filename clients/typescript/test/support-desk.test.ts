@@ -1,0 +1,180 @@
+import { execSync } from "node:child_process";
+import { join } from "node:path";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
+import { createClient } from "../src/index.js";
+import { send, startDesk } from "./example.js";
+
+let example: Awaited<ReturnType<typeof startDesk>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  example = await startDesk();
+  browser = await startBrowser();
+});
+afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
+afterAll(async () => {
+  await browser?.close();
+  await example?.stop();
+});
+
+const texts = async (page: Page) => (await page.locator("li").allInnerTexts()).map((text) => text.replace("\n", ": "));
+const status = (page: Page) => page.getByRole("status").innerText();
+const button = (page: Page, name: string): Locator => page.getByRole("button", { name });
+const links = (page: Page) => page.locator("nav a").allInnerTexts();
+
+/** Claims a conversation as both members at the same time. Returns the one who gets it, and the other. */
+const claimAtOnce = async (members: [Page, Page]): Promise<[winner: Page, loser: Page]> => {
+  let sent = 0;
+  let release = () => {};
+  const bothSent = new Promise<void>((resolve) => (release = resolve));
+  const statuses = members.map(async (member) => {
+    await member.route("**/api/conversations/*", async (route) => {
+      if (route.request().method() !== "PATCH") return route.fallback();
+      sent += 1;
+      if (sent === 2) release();
+      await bothSent;
+      return route.continue();
+    });
+    const response = member.waitForResponse((received) => received.request().method() === "PATCH");
+    await button(member, "Claim").click();
+    return (await response).status();
+  });
+  const [first, second] = await Promise.all(statuses);
+  expect([first, second].sort()).toEqual([200, 412]);
+  for (const member of members) await member.unrouteAll();
+  return first === 200 ? members : [members[1], members[0]];
+};
+
+describe.each([
+  ["a desktop", { width: 900, height: 600 }],
+  ["a phone", { width: 375, height: 667 }],
+])("on %s", (device, viewport) => {
+  const open = async (path: string, username?: string): Promise<Page> => {
+    const httpCredentials = username ? { username, password: example.password } : undefined;
+    const page = await (await browser.newContext({ viewport, ...(httpCredentials && { httpCredentials }) })).newPage();
+    page.on("pageerror", (error) => expect.unreachable(error.message));
+    await page.goto(example.url + path);
+    return page;
+  };
+  let pictures = 0;
+  /** Keeps pictures of both pages in the folder SCREENSHOTS, if there is one, and checks that none is wider than its window. */
+  const picture = async (name: string, pages: Record<string, Page>): Promise<void> => {
+    pictures += 1;
+    for (const [who, page] of Object.entries(pages)) {
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width);
+      const { SCREENSHOTS } = process.env;
+      const file = `${device.slice(2)}-${String(pictures).padStart(2, "0")}-${name}-${who}.png`;
+      if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, file) });
+    }
+  };
+
+  test("a visitor is handed over to one of two members, is answered, and is handed back", async () => {
+    const visitor = await open("/");
+    const mia = await open("/desk", "Mia");
+    const tom = await open("/desk", "Tom");
+    const nameOf = (member: Page) => (member === mia ? "Mia" : "Tom");
+    const begun = ["Agent: Hello! Ask me when we are open, or talk to a person."];
+    await expect.poll(() => texts(visitor)).toEqual(begun);
+    await send(visitor, "When do you open?");
+    const asked = [...begun, "User: When do you open?", "Agent: We are open from 9 to 18, except on Sundays."];
+    await expect.poll(() => texts(visitor)).toEqual(asked);
+    await visitor.reload();
+    await expect.poll(() => texts(visitor)).toEqual(asked);
+    await picture("asked", { visitor, desk: mia });
+
+    await button(visitor, "Talk to a person").click();
+    await expect.poll(() => status(visitor)).toBe("A colleague will answer here.");
+    for (const member of [mia, tom]) {
+      await expect.poll(() => links(member)).toHaveLength(1);
+      await member.getByRole("link").focus();
+      await member.keyboard.press("Enter");
+      await expect.poll(() => texts(member)).toEqual(asked);
+    }
+    await picture("waiting", { visitor, desk: mia });
+
+    const [winner, loser] = await claimAtOnce([mia, tom]);
+    await expect.poll(() => status(loser)).toBe(`${nameOf(winner)} has taken it.`);
+    expect(await loser.getByLabel("Message").count()).toBe(0);
+    await picture("taken", { winner, loser });
+
+    // Without a reply of the agent.
+    await send(visitor, "My parcel is late.");
+    const waiting = [...asked, "User: My parcel is late."];
+    await expect.poll(() => texts(winner)).toEqual(waiting);
+    await winner.reload();
+    await expect.poll(() => texts(winner)).toEqual(waiting);
+    await winner.getByLabel("Message").focus();
+    await winner.keyboard.type("It arrives tomorrow.");
+    await winner.keyboard.press("Enter");
+    const answered = [...waiting, `${nameOf(winner)}: It arrives tomorrow.`];
+    for (const page of [visitor, winner]) await expect.poll(() => texts(page)).toEqual(answered);
+    expect(await winner.getByLabel("Message").inputValue()).toBe("");
+    await visitor.reload();
+    await expect.poll(() => texts(visitor)).toEqual(answered);
+    await expect.poll(() => status(visitor)).toBe("A colleague will answer here.");
+    // It waits no longer, and belongs to the member who has taken it.
+    await expect.poll(() => links(loser)).toEqual([]);
+    expect(await links(winner)).toHaveLength(1);
+    await picture("answered", { visitor, desk: winner });
+
+    await winner.getByLabel("Message").focus();
+    await winner.keyboard.press("Shift+Tab");
+    await winner.keyboard.press("Enter");
+    await expect.poll(() => links(winner)).toEqual([]);
+    await button(visitor, "Talk to a person").waitFor();
+    await send(visitor, "When do you open?");
+    await expect.poll(() => texts(visitor)).toEqual([...answered, ...asked.slice(1)]);
+    await picture("handed-back", { visitor, desk: winner });
+  });
+
+  test("a visitor asks for a person before the first message, and a reply that fails keeps its text", async () => {
+    const visitor = await open("/");
+    const mia = await open("/desk", "Mia");
+    await button(visitor, "Talk to a person").click();
+    await expect.poll(() => status(visitor)).toBe("A colleague will answer here.");
+    await mia.getByRole("link").click();
+    await button(mia, "Claim").click();
+    // The field has the focus.
+    await expect.poll(() => mia.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("text");
+    const problem = {
+      type: "",
+      title: "The conversation is gone.",
+      status: 404,
+      code: "conversation_not_found",
+      detail: "",
+      retryable: false,
+    };
+    const rejected = { status: 404, contentType: "application/problem+json", body: JSON.stringify(problem) };
+    await mia.route("**/messages", (route) => (route.request().method() === "POST" ? route.fulfill(rejected) : route.fallback()));
+    await mia.keyboard.type("Hello");
+    await mia.keyboard.press("Enter");
+    await expect.poll(() => mia.getByRole("alert").innerText()).toBe(problem.title);
+    expect(await mia.getByLabel("Message").inputValue()).toBe("Hello");
+    await picture("failed", { desk: mia });
+    await mia.unrouteAll();
+    await mia.getByLabel("Message").press("Enter");
+    await expect.poll(async () => (await texts(visitor)).at(-1)).toBe("Mia: Hello");
+    await button(mia, "Hand back").click();
+    await expect.poll(() => links(mia)).toEqual([]);
+  });
+});
+
+test("a visitor's token reaches its conversations with one agent, and that of the desk needs the password", async () => {
+  const issue = async (path: string, credentials?: string) => {
+    const headers = credentials ? { Authorization: `Basic ${btoa(credentials)}` } : {};
+    return (await fetch(`${example.url}/token/${path}`, { method: "POST", headers })).json();
+  };
+  const principalOf = ({ token }: { token: string }) => createClient({ url: example.service.url, getToken: () => token }).principal.get();
+  const [visitor, desk] = [await issue(""), await issue("desk", `Mia:${example.password}`)];
+  expect(await principalOf(visitor)).toMatchObject({ id: `user:${(await principalOf(visitor)).userId}`, agentIds: [example.agentId] });
+  expect(await principalOf(desk)).toMatchObject({ id: expect.stringMatching(/^client:/), agentIds: [example.agentId] });
+  expect(desk.name).toBe("Mia");
+  for (const credentials of [undefined, "Mia:", "Mia:another", "Mia"]) expect(await issue("desk", credentials)).toEqual({});
+});
+
+test("pages and backend have at most 60 lines", () => {
+  const count = "cat vite.config.mjs src/main.tsx | grep -cv '^$'";
+  expect(Number(execSync(count, { cwd: example.folder, encoding: "utf8" }))).toBeLessThanOrEqual(60);
+});

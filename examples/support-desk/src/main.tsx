@@ -1,0 +1,46 @@
+import { type Conversation, createClient } from "agent-service-client";
+import { useChat, useConversations } from "agent-service-client/react";
+import { type ReactNode, useActionState } from "react";
+import { createRoot } from "react-dom/client";
+
+const signIn = async () => (await fetch(`/token${location.pathname}`, { method: "POST" })).json();
+const service = createClient({ url: SERVICE, getToken: async () => (await signIn()).token });
+const { name } = location.pathname === "/desk" ? await signIn() : {};
+
+const Action = ({ label, run, isMessage }: { label: string; run: (text: string) => Promise<unknown>; isMessage?: true }) => {
+  const act = (_: unknown, form: FormData) => run(`${form.get("text")}`).then(() => ({}), ({ title }) => ({ title, text: `${form.get("text")}` }));
+  const [{ title, text }, submit, isRunning] = useActionState<{ title?: string; text?: string }, FormData>(act, {});
+  const input = <input name="text" aria-label="Message" placeholder="Message" defaultValue={text} autoComplete="off" autoFocus required />;
+  return <form action={submit}>{isMessage && input}<button disabled={isRunning}>{label}</button>{title && <p role="alert">{title}</p>}</form>;
+};
+const Chat = ({ chat, send, children }: { chat: Conversation; send: false | ((text: string) => Promise<unknown>); children: ReactNode }) => {
+  const { messages, error } = useChat(chat);
+  const shown = messages.map((it) => <li key={it.id} className={it.role}><b>{it.author?.name ?? it.role}</b>{it.text}</li>);
+  return <main><section><ol>{shown}</ol></section>{error && <p role="alert">{error.title}</p>}{children}{send && <Action label="Send" run={send} isMessage />}</main>;
+};
+
+const visited = service.conversation({ agentId: AGENT, key: "support" });
+const Visitor = () => {
+  const known = useConversations(service, { agentId: AGENT }).conversations.find(({ key }) => key === "support");
+  const open = async () => known ?? service.conversations.create({ agentId: AGENT, conversationKey: "support" });
+  const ask = async () => service.conversations.patch((await open()).id, { handledBy: "staff" });
+  const state = known?.handledBy === "staff" ? <p role="status">A colleague will answer here.</p> : <Action label="Talk to a person" run={ask} />;
+  return <Chat chat={visited} send={(text) => open().then(() => void visited.send(text))}>{state}</Chat>;
+};
+
+const Desk = ({ id, chat }: { id: string; chat: Conversation }) => {
+  const lists = [useConversations(service, { assignee: name }), useConversations(service, { waiting: true })];
+  const all = new Map(lists.flatMap(({ conversations }) => conversations.map((it) => [it.id, it])));
+  const links = [...all.values()].map((it) => <a key={it.id} href={`#${it.id}`} aria-current={it.id === id}>{it.excerpt} <b>{it.assignee}</b></a>);
+  const { version, assignee } = all.get(id) ?? {};
+  const change = (to: object) => service.conversations.patch(id, to, { headers: { "If-Match": `"v${version}"` } });
+  const reply = (content: string) => service.conversations.writeMessage(id, { content, author: { name } });
+  const claim = assignee ? <p role="status">{assignee} has taken it.</p> : <Action label="Claim" run={() => change({ assignee: name })} />;
+  const state = assignee === name ? <Action label="Hand back" run={() => change({ handledBy: "agent" })} /> : claim;
+  return <><nav>{links}</nav>{version ? <Chat key={id} chat={chat} send={assignee === name && reply}>{state}</Chat> : <main />}</>;
+};
+
+const root = createRoot(document.getElementById("root")!);
+const show = (id = location.hash.slice(1) || "none") => root.render(name ? <Desk id={id} chat={service.conversation({ id })} /> : <Visitor />);
+addEventListener("hashchange", () => show());
+show();
