@@ -23,6 +23,9 @@ export interface Operations {
     writeMessage: "post /api/conversations/{id}/messages",
     patchMessage: "patch /api/conversations/{id}/messages/{messageId}",
     deleteMessage: "delete /api/conversations/{id}/messages/{messageId}",
+    listNotes: "get /api/conversations/{id}/notes",
+    writeNote: "post /api/conversations/{id}/notes",
+    deleteNote: "delete /api/conversations/{id}/notes/{noteId}",
     listTurns: "get /api/conversations/{id}/turns"
   },
   engines: {
@@ -87,7 +90,7 @@ export interface Operations {
 export const operations = {
   agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
   capabilities: "list get",
-  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},listTurns get /{id}/turns",
+  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",

@@ -172,6 +172,26 @@ export interface paths {
         patch: operations["patch_message"];
         trace?: never;
     };
+    "/api/conversations/{id}/notes": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /** List the notes of a conversation, the newest first. Users cannot, unless with `conversations:all`. */
+        get: operations["list_notes"];
+        put?: never;
+        /** Write a note about a conversation, which neither its user nor a model sees. */
+        post: operations["write_note"];
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/conversations/{id}/notes/{noteId}": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never; put?: never; post?: never;
+        /** Delete a note. */
+        delete: operations["delete_note"];
+        options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/conversations/{id}/stream": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -923,7 +943,7 @@ export interface components {
             /** @description The name that users see. */
             name: string;
         };
-        /** @description The author of a message that is to be written. */
+        /** @description The author of a message or note that is to be written. */
         AuthorDraft: {
             /** @description The https address of a picture. Default: none. */
             avatarUrl?: string | null;
@@ -1076,6 +1096,11 @@ export interface components {
              *     `config.history` limits them. Those of users all have the role `user`.
              */
             history?: components["schemas"]["HistoryItem"][];
+            /**
+             * @description What the agent is to write, in place of a message of the user: it writes first. Only of keys, clients, and
+             *     users with `conversations:all`. The agent needs a model.
+             */
+            instruction?: string | null;
             /** @description The text of the message. Required, except if `supersedes` is an agent's message. */
             message?: string;
             /** @description Pairs of strings for the client's own use, stored with the turn. */
@@ -1519,6 +1544,11 @@ export interface components {
             forkedFrom?: components["schemas"]["ForkOrigin"] | null;
             /** @description Who answers the user: `agent`, or `staff` while people do and the agent does not reply. */
             handledBy?: components["schemas"]["Handler"];
+            /**
+             * @description The hand-over to staff, if the agent has made it. Absent otherwise, once the agent has the conversation
+             *     back, and for users.
+             */
+            handover?: components["schemas"]["Handover"];
             /** @description The conversation's id. */
             id: components["schemas"]["ConversationId"];
             key?: components["schemas"]["ConversationKey"] | null;
@@ -1676,7 +1706,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
@@ -1800,6 +1830,13 @@ export interface components {
          * @enum {string}
          */
         Handler: "agent" | "staff";
+        /** @description The hand-over of a conversation to staff by its agent. */
+        Handover: {
+            /** @description The time of the hand-over. */
+            at: components["schemas"]["Timestamp"];
+            /** @description The reason that the agent has given; null without one. */
+            reason?: string | null;
+        };
         /** @description The result of a health check. */
         Health: {
             /**
@@ -2300,6 +2337,57 @@ export interface components {
         NodeListing: {
             data: components["schemas"]["NodeEntry"][];
         };
+        /** @description A note of staff about a conversation. */
+        Note: {
+            /** @description The author. */
+            author: components["schemas"]["Author"];
+            /** @description The text. */
+            content: string;
+            /** @description The conversation of the note. */
+            conversationId: components["schemas"]["ConversationId"];
+            /** @description The time of creation. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description The note's id. */
+            id: components["schemas"]["NoteId"];
+        };
+        /** @description The event `note.created`. */
+        NoteCreatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["NoteEventDataOrDeleted"];
+            /** @constant */
+            type: "note.created";
+        };
+        /** @description The event `note.deleted`. */
+        NoteDeletedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["NoteEventDataOrDeleted"];
+            /** @constant */
+            type: "note.deleted";
+        };
+        /** @description A note that is to be written. */
+        NoteDraft: {
+            author?: components["schemas"]["AuthorDraft"] | null;
+            /** @description The text. */
+            content: string;
+        };
+        /**
+         * NoteEventData
+         * @description The content of `note.created` and `note.deleted`.
+         */
+        NoteEventData: {
+            /** @description The note. */
+            note: components["schemas"]["NoteReference"];
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        NoteEventDataOrDeleted: components["schemas"]["NoteEventData"] | components["schemas"]["DeletedEventData"];
+        /**
+         * @description An opaque id.
+         * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
+         */
+        NoteId: string;
+        /** @description The id of a note. Its text is in no event, so that nothing is left of it once it is deleted. */
+        NoteReference: {
+            /** @description The note's id. */
+            id: components["schemas"]["NoteId"];
+        };
         /** @description A token that is not active. */
         NoToken: {
             /** @description Always false. */
@@ -2370,6 +2458,15 @@ export interface components {
         PageOf_Message: {
             /** @description The items, in the order of the list. */
             data: components["schemas"]["Message"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description One page of a list. */
+        PageOf_Note: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["Note"][];
             /** @description True if more items follow. */
             hasMore: boolean;
             /** @description The value of `cursor` for the next page; null on the last page. */
@@ -2461,7 +2558,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2646,6 +2743,11 @@ export interface components {
             call?: components["schemas"]["RuleCall"];
             /** @description The rule applies only if the agent has this capability. */
             capability?: string;
+            /**
+             * @description True if the rule hands the conversation over to staff before it replies: a `call` of the tool
+             *     `hand_over`, which the agent need not name. Exclusive with `call`. Default: false.
+             */
+            handOver?: boolean;
             /** @description Words that must all occur, in any order, ignoring case. Exclusive with `pattern`. */
             keywords?: components["schemas"]["Keyword"][];
             /** @description The name, for people. */
@@ -3051,7 +3153,10 @@ export interface components {
          * @enum {string}
          */
         ToolVisibility: "full" | "status" | "none";
-        /** @description One user message and the work of replying to it, or the report of a call that staff has decided. */
+        /**
+         * @description One user message and the work of replying to it; or the report of a call that staff has decided, or a
+         *     message of the agent that an operator has asked for.
+         */
         Turn: {
             /** @description The agent that replies. */
             agentId: components["schemas"]["AgentId"];
@@ -3080,8 +3185,10 @@ export interface components {
             finishReason?: components["schemas"]["FinishReason"] | null;
             /** @description The turn's id. */
             id: components["schemas"]["TurnId"];
-            /** @description The user's message. */
+            /** @description The user's message; empty without one. */
             input: string;
+            /** @description The operator's instruction in place of a message of the user. Absent without one, and for users. */
+            instruction?: string;
             /** @description The client's own string pairs. */
             metadata: components["schemas"]["Metadata"];
             reply?: components["schemas"]["Message"] | null;
@@ -3116,7 +3223,7 @@ export interface components {
             message?: components["schemas"]["EventMessage"] | null;
             /**
              * @description True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
-             *     `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
+             *     `instruction` absent, its `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
              *     their `result` is null. Calls with `visibility: full` are counted without the others.
              *     Read the turn to get them.
              */
@@ -4786,6 +4893,147 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Message"];
                 };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    list_notes: {
+        parameters: {
+            query?: {
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of notes. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_Note"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    write_note: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "author": {
+                 *         "name": "Grace"
+                 *       },
+                 *       "content": "Promised a call back."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NoteDraft"];
+            };
+        };
+        responses: {
+            /** @description The note. */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    delete_note: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+                /** @description The note. */
+                noteId: components["schemas"]["NoteId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The note is deleted. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];

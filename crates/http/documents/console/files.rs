@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-C-PKEy8r.js", include_bytes!("assets/feed-C-PKEy8r.js")),
-    ("assets/index-CoOxEpxp.css", include_bytes!("assets/index-CoOxEpxp.css")),
-    ("assets/index-DVONEQ3h.js", include_bytes!("assets/index-DVONEQ3h.js")),
+    ("assets/feed-DjV9tAwJ.js", include_bytes!("assets/feed-DjV9tAwJ.js")),
+    ("assets/index-BE15U_jg.css", include_bytes!("assets/index-BE15U_jg.css")),
+    ("assets/index-s8i-xD_b.js", include_bytes!("assets/index-s8i-xD_b.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

@@ -4,7 +4,7 @@ use domain::NodeId;
 use ports::write_store::{RunningTurn, StepRow, TurnAssignment, TurnCalls};
 
 use super::*;
-use crate::{RecordSteps, ReleaseTurn};
+use crate::{RecordSteps, RecordStepsOutcome, ReleaseTurn};
 
 /// The facts with turn 8 running on node 1.
 fn running_facts() -> Facts {
@@ -51,8 +51,8 @@ fn row((number, step): (usize, TurnStep)) -> StepRow {
 #[test]
 fn steps_of_a_running_turn_are_the_only_rows() {
     let record = record(8, fixture::node_id(1));
-    let (rows, is_recorded) = carried_out(&record, &running_facts());
-    assert!(is_recorded);
+    let (rows, outcome) = carried_out(&record, &running_facts());
+    assert!(outcome.is_recorded());
     let expected = Rows {
         calls: vec![TurnCalls {
             tenant: fixture::tenant(),
@@ -88,7 +88,8 @@ fn only_the_node_that_runs_a_turn_writes_its_journal_or_gives_it_up() {
     let facts = running_facts();
     for (turn, node) in [(8, 2), (9, 1), (404, 1)] {
         let node = fixture::node_id(node);
-        assert!(!rejected(&record(turn, node), &facts).unwrap());
+        let outcome = rejected(&record(turn, node), &facts).unwrap();
+        assert_eq!(outcome, RecordStepsOutcome::NotOwned);
         assert!(!rejected(&release(turn, node), &facts).unwrap());
     }
 }

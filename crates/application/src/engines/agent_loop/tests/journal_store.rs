@@ -22,12 +22,14 @@ use ports::{
     RepositoryError, Rows, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError,
     WriteStore,
 };
+use single_node::LocalBus;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use writes::{Reply, WriteTimeouts, Writes};
 
 use super::fixture::Model;
 use crate::{
+    cache::{CachedWrites, Caches},
     engines::{Journal, OpenCallStatus, run_engine_chain},
     live_turns::{LiveTurns, TurnOwnership, TurnSubject},
 };
@@ -113,7 +115,7 @@ impl WriteStore for JournalStore {
 /// A turn that runs here.
 pub(super) struct RunningTurn {
     pub(super) store: Arc<JournalStore>,
-    writes: Writes,
+    writes: CachedWrites,
     pub(super) is_draining: AtomicBool,
     pub(super) ownership: TurnOwnership,
     _turns: Arc<LiveTurns>,
@@ -213,8 +215,10 @@ impl RunningTurn {
             live.resume(entries);
         }
         let writes = Arc::clone(&store) as Arc<dyn WriteStore>;
+        let writes = Writes::start(writes, WriteTimeouts::default(), &TaskTracker::new());
+        let caches = Caches::new(Arc::new(LocalBus::new()));
         Self {
-            writes: Writes::start(writes, WriteTimeouts::default(), &TaskTracker::new()),
+            writes: CachedWrites::new(writes, caches),
             store,
             is_draining: AtomicBool::new(false),
             ownership: TurnOwnership::new(live, fixture::node_id(1)),
