@@ -108,7 +108,11 @@ async fn rules_hand_the_conversation_over() {
     ]});
     let draft = json!({"name": "Bea", "capabilities": ["hand_over"], "config": both});
     let rejected = api.writer().post("/api/agents", draft).await;
-    rejected.problem(ProblemCode::InvalidRule);
+    let expected = [(
+        "/config/rules/0/handOver".to_owned(),
+        "not_combinable".to_owned(),
+    )];
+    assert_eq!(rejected.faults(), expected);
     api.stop().await;
 }
 

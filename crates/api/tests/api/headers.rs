@@ -221,7 +221,7 @@ async fn a_read_returns_a_position_to_resume_events_from() {
     ] {
         let response = api.reader().get(&path).await;
         let position: i64 = response.header("x-event-seq").parse().unwrap();
-        assert!((1..=10).contains(&position), "{path}: {position}");
+        assert!((1..=11).contains(&position), "{path}: {position}");
     }
     for path in [
         "/api/agents".to_owned(),
@@ -233,8 +233,8 @@ async fn a_read_returns_a_position_to_resume_events_from() {
         let response = api.reader().get(&path).await;
         let position: i64 = response.header("x-event-seq").parse().unwrap();
         // Twice: agent.created, conversation.created, turn.started, turn.completed or turn.requires_action.
-        // Once: message.created, user.updated.
-        assert_eq!(position, 10, "{path}");
+        // Once: message.created, note.created, user.updated.
+        assert_eq!(position, 11, "{path}");
     }
     api.stop().await;
 }

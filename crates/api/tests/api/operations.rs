@@ -56,6 +56,8 @@ pub(crate) struct TestResources {
     pub(crate) conversation: String,
     /// A message of staff in it.
     pub(crate) staff_message: String,
+    /// A note of staff about it.
+    pub(crate) note: String,
     /// The turn of its messages.
     pub(crate) turn: String,
     /// A turn whose first call waits for approval.
@@ -80,6 +82,9 @@ impl TestResources {
         let path = format!("/api/conversations/{conversation}/messages");
         let staff_message = json!({"content": "I can help."});
         let staff_message = api.writer().post(&path, staff_message).await.created();
+        let path = format!("/api/conversations/{conversation}/notes");
+        let note = json!({"content": "A regular."});
+        let note = api.writer().post(&path, note).await.created();
         let call = json!({"tool": "calculator", "arguments": {"expression": "1 + 1"}});
         let config = json!({
             "rules": [{"pattern": "add", "call": call, "reply": "{{result}}"}],
@@ -99,6 +104,7 @@ impl TestResources {
             agent,
             conversation,
             staff_message: id_of(&staff_message),
+            note: id_of(&note),
             turn: reply["turnId"].as_str().expect("a turn").to_owned(),
             waiting: waiting["turnId"].as_str().expect("a turn").to_owned(),
             key: id_of(&key),
@@ -162,6 +168,7 @@ impl Operation {
             .template
             .replace("{id}", id)
             .replace("{messageId}", &resources.staff_message)
+            .replace("{noteId}", &resources.note)
             .replace("{code}", "internal");
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {

@@ -120,6 +120,12 @@ provoked! {
         let path = format!("/api/conversations/{}/messages/0", id_of(&conversation));
         api.writer().delete(&path).await
     };
+    note_not_found: NoteNotFound = |api| {
+        let agent = api.agent_id().await;
+        let conversation = api.conversation(json!({"agentId": agent})).await;
+        let path = format!("/api/conversations/{}/notes/0", id_of(&conversation));
+        api.writer().delete(&path).await
+    };
     user_not_found: UserNotFound = |api| {
         api.writer().patch("/api/users?userId=nobody", json!({})).await
     };

@@ -162,7 +162,9 @@ impl TurnMessages {
     pub fn of(turn: &TurnRow, conversation: Option<&ConversationFacts>) -> Option<Self> {
         let seq = turn.message_seq?;
         let next_seq = if turn.reuses_message {
-            conversation.map_or(0, |found| found.last_message_seq) + 1
+            // A turn without a message has the place of its reply, which may follow one that is stored with it.
+            let last_seq = conversation.map_or(0, |found| found.last_message_seq);
+            seq.max(last_seq + 1)
         } else {
             seq + 1
         };

@@ -103,7 +103,7 @@ impl Writing {
             .and_then(|journal| journal.last_key_value());
         let open = last.filter(|(_, step)| !step.has_ended());
         let mut call = fixture::tool_step("call");
-        if conversation == 1 {
+        if conversation == 2 {
             handover::TOOL.clone_into(&mut call.name);
         }
         let (begun, ended) = if let Some((number, _)) = open {
