@@ -2,6 +2,7 @@
 
 mod creating;
 mod error;
+mod feedback;
 mod forking;
 mod listing;
 mod staff_messages;
@@ -13,7 +14,7 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationId, ConversationKey, ConversationState, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{ConversationName, RepositoryError};
+use ports::{ConversationName, FeedbackRepository, RepositoryError};
 use update::CHANGE_ATTEMPTS;
 use writes::{DeleteConversation, DeleteOutcome};
 
@@ -21,20 +22,23 @@ use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
 
 pub use creating::{CreatedConversation, NewConversation};
 pub use error::ConversationError;
+pub use feedback::FeedbackListing;
 pub use forking::Fork;
 pub use listing::ConversationListing;
 
 /// The use cases of conversations: create, read, change, delete.
 pub struct ConversationService {
     ports: CachedPorts,
+    feedback: Arc<dyn FeedbackRepository>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
     /// Creates a service over these ports.
-    pub fn new(ports: CachedPorts) -> Self {
+    pub fn new(ports: CachedPorts, feedback: Arc<dyn FeedbackRepository>) -> Self {
         Self {
             ports,
+            feedback,
             contended: KeyedSemaphore::new(1),
         }
     }

@@ -25,6 +25,8 @@ open_enum! {
         MessageUpdated = "message.updated",
         /// A member of staff has deleted a message.
         MessageDeleted = "message.deleted",
+        /// A message was rated, or its rating changed or was deleted.
+        MessageRated = "message.rated",
         /// What is stored about a user has changed.
         UserUpdated = "user.updated",
         /// A turn waits behind the turn in progress.

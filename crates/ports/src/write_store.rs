@@ -22,10 +22,10 @@ pub use self::{
     query::{CredentialKey, FactsQuery, LoggedQuery, OpenTurnsOf, RunningTurn, SweptQuery},
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
-        ConversationRow, ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy,
-        MessageDeletion, MessageRow, MessageTurn, ReleasedKey, Revocation, Rows, StateChange,
-        StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart,
-        TurnWait, UsageRow, UserRow,
+        ConversationRow, ConversationUpdate, EventRow, FeedbackDeletion, FeedbackKey, FeedbackRow,
+        IdempotencyRow, KeyName, MessageCopy, MessageDeletion, MessageRow, MessageTurn,
+        ReleasedKey, Revocation, Rows, StateChange, StepRow, SupersededMessages, TurnAssignment,
+        TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait, UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

@@ -3,13 +3,14 @@
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, Stamp, TenantId, TurnId,
     event_data::{
-        ConversationMove, ConversationUpdateData, MessagePlace, SupersededRange, Tombstone,
+        ConversationMove, ConversationUpdateData, MessagePlace, RatingPlace, SupersededRange,
+        Tombstone,
     },
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use ports::write_store::{ConversationFacts, EventRow};
+use ports::write_store::{ConversationFacts, EventRow, FeedbackKey};
 
 /// The position and origin of an event.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +112,26 @@ pub(crate) fn message_event(
         user_id: conversation.user_id.clone(),
         data: Some(json(&MessagePlace { id, seq })),
         ..base_row(position, kind)
+    }
+}
+
+/// `message.rated`, with the place of the rating.
+pub(crate) fn message_rated(
+    position: LogPosition<'_>,
+    conversation: &ConversationFacts,
+    key: &FeedbackKey,
+    message: MessagePlace,
+) -> EventRow {
+    let place = RatingPlace {
+        message,
+        principal: key.principal.clone(),
+    };
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(key.conversation_id),
+        user_id: conversation.user_id.clone(),
+        data: Some(json(&place)),
+        ..base_row(position, EventType::MessageRated)
     }
 }
 

@@ -106,6 +106,7 @@ impl KnownFacts {
             new_credentials: _,
             whole_credentials,
             users,
+            feedback,
             idempotency,
             nodes,
             logged,
@@ -116,7 +117,8 @@ impl KnownFacts {
         let is_never_known = !open_turns.is_empty()
             || !journals.is_empty()
             || !whole_credentials.is_empty()
-            || !users.is_empty();
+            || !users.is_empty()
+            || !feedback.is_empty();
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
@@ -162,6 +164,7 @@ impl KnownFacts {
             && query.open_turns.is_empty()
             && query.whole_credentials.is_empty()
             && query.users.is_empty()
+            && query.feedback.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()
     }

@@ -30,10 +30,10 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ChangeStaffMessage,
     ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, DeleteAgent,
-    DeleteConversation, FailQueuedTurn, MayAnswer, NotStaff, RecordSteps, ReleaseTurn,
-    RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
-    SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
-    UserRejection, WriteStaffMessage,
+    DeleteConversation, FailQueuedTurn, MayAnswer, NotStaff, RateMessage, RateOutcome, Rater,
+    RecordSteps, ReleaseTurn, RevokeCredential, SaveUser, SavedUser, StaffMessageChange,
+    SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall, UpdateAgent,
+    UpdateConversation, UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -23,6 +23,8 @@ export interface Operations {
     writeMessage: "post /api/conversations/{id}/messages",
     patchMessage: "patch /api/conversations/{id}/messages/{messageId}",
     deleteMessage: "delete /api/conversations/{id}/messages/{messageId}",
+    rateMessage: "put /api/conversations/{id}/messages/{messageId}/feedback",
+    deleteFeedback: "delete /api/conversations/{id}/messages/{messageId}/feedback",
     listTurns: "get /api/conversations/{id}/turns"
   },
   engines: {
@@ -30,6 +32,9 @@ export interface Operations {
   },
   events: {
     list: "get /api/events"
+  },
+  feedback: {
+    list: "get /api/feedback"
   },
   keys: {
     list: "get /api/keys",
@@ -87,9 +92,10 @@ export interface Operations {
 export const operations = {
   agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
   capabilities: "list get",
-  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},listTurns get /{id}/turns",
+  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},rateMessage put /{id}/messages/{messageId}/feedback,deleteFeedback delete /{id}/messages/{messageId}/feedback,listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
+  feedback: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   limits: "get get",
   nodes: "list get",

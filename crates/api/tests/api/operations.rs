@@ -238,6 +238,7 @@ impl Operation {
             ]}),
             "patch_conversation" => json!({"title": "Greetings"}),
             "write_message" | "patch_message" => json!({"content": "I can."}),
+            "rate_message" => json!({"rating": "up"}),
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }

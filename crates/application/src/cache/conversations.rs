@@ -12,8 +12,8 @@ use ports::{
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
 use writes::{
-    ChangeStaffMessage, CreateConversation, DeleteConversation, DeleteOutcome, UpdateConversation,
-    WriteStaffMessage,
+    ChangeStaffMessage, CreateConversation, DeleteConversation, DeleteOutcome, RateMessage,
+    RateOutcome, UpdateConversation, WriteStaffMessage,
 };
 
 use super::{CachedCommand, Caches};
@@ -269,6 +269,29 @@ impl CachedCommand for ChangeStaffMessage {
         caches.states.remove(&key);
         if let Ok(Some((committed, _))) = outcome {
             caches.applied.record_write(&key.0, *committed);
+        }
+    }
+}
+
+impl CachedCommand for RateMessage {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
+    }
+
+    /// Ratings are not cached.
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(RateOutcome::Rated {
+            committed: Some(committed),
+            ..
+        }) = outcome
+        {
+            caches.applied.record_write(&tenant, *committed);
         }
     }
 }

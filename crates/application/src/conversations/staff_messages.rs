@@ -157,7 +157,7 @@ impl ConversationService {
         Ok(())
     }
 
-    fn stamp(&self, caller: &Principal) -> Stamp {
+    pub(super) fn stamp(&self, caller: &Principal) -> Stamp {
         Stamp {
             time: self.ports.clock.now(),
             actor: caller.id.clone(),

@@ -61,6 +61,9 @@ kit::operations! {
     post "/api/conversations/{id}/messages" conversations::write_message AnyOf(&[ConversationsWrite]); idempotent;
     patch "/api/conversations/{id}/messages/{messageId}" conversations::patch_message AnyOf(&[ConversationsWrite]); ;
     delete "/api/conversations/{id}/messages/{messageId}" conversations::delete_message AnyOf(&[ConversationsWrite]); ;
+    put "/api/conversations/{id}/messages/{messageId}/feedback" conversations::rate_message AnyOf(&[ChatWrite]); ;
+    delete "/api/conversations/{id}/messages/{messageId}/feedback" conversations::delete_feedback AnyOf(&[ChatWrite]); reads_query;
+    get "/api/feedback" conversations::list_feedback AnyOf(&[ConversationsRead]); paged, reads_log;
 
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;

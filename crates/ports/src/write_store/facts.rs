@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
-    Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId,
-    Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
+    Feedback, Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp,
+    TenantId, Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
-use super::{OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
+use super::{FeedbackKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
 use crate::{ConversationName, MessageCounts};
 
 /// An id and the tenant that it belongs to.
@@ -71,6 +71,9 @@ pub struct Facts {
     pub whole_credentials: HashMap<CredentialId, Credential>,
     /// Users.
     pub users: HashMap<InTenant<String>, User>,
+    /// The ratings of messages; `None` if the message is not rated so. A message that does not exist is
+    /// missing.
+    pub feedback: HashMap<InTenant<FeedbackKey>, Option<Feedback>>,
     /// Turns with their replies.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.

@@ -9,7 +9,7 @@ use domain::{
     AgentId, ConversationId, CredentialId, CredentialKind, NodeId, Seq, TenantId, TurnId,
 };
 
-use super::{InTenant, RecordKey};
+use super::{FeedbackKey, InTenant, RecordKey};
 use crate::ConversationName;
 
 /// The keys of the facts that a decision needs. No list contains duplicates.
@@ -39,6 +39,8 @@ pub struct FactsQuery {
     pub whole_credentials: HashSet<CredentialId>,
     /// Users, by their ids.
     pub users: HashSet<InTenant<String>>,
+    /// Ratings of messages.
+    pub feedback: HashSet<InTenant<FeedbackKey>>,
     /// Idempotency keys.
     pub idempotency: Vec<RecordKey>,
     /// The nodes that are to run a turn.

@@ -20,6 +20,7 @@ mod in_doubt;
 mod new_turn;
 mod open_turns;
 mod promotion;
+mod rate_message;
 mod record_steps;
 mod release_turn;
 mod resumption;
@@ -46,6 +47,7 @@ pub use self::{
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
     fail_queued_turn::FailQueuedTurn,
+    rate_message::{RateMessage, RateOutcome, Rater},
     record_steps::RecordSteps,
     release_turn::ReleaseTurn,
     revoke_credential::RevokeCredential,

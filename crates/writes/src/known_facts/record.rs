@@ -68,6 +68,8 @@ impl KnownFacts {
             superseded: _,
             answered: _,
             copies: _,
+            feedback: _,
+            deleted_feedback: _,
             events: _,
             idempotency: _,
             released: _,

@@ -8,6 +8,7 @@ mod agents;
 mod conditions;
 mod conversations;
 mod credentials;
+mod feedback;
 mod log;
 mod messages;
 mod turns;
@@ -30,6 +31,7 @@ const STATEMENTS: &[&[&str]] = &[
     usage::STATEMENTS,
     users::STATEMENTS,
     messages::STATEMENTS,
+    feedback::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -98,6 +100,8 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
     messages::delete(batch, &rows.deleted_messages);
+    feedback::save(batch, &rows.feedback);
+    feedback::delete(batch, &rows.deleted_feedback);
     messages::supersede(batch, &rows.superseded);
     turns::dismiss(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

@@ -9,6 +9,7 @@ mod change;
 mod conditions;
 mod conversations;
 mod credentials;
+mod feedback;
 mod log;
 mod messages;
 mod turns;
@@ -35,6 +36,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     usage::STATEMENTS,
     users::STATEMENTS,
     messages::STATEMENTS,
+    feedback::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -101,6 +103,8 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.try_each(&rows.messages, messages::insert)?;
     changes.each(&rows.rewritten, messages::rewrite);
     changes.each(&rows.deleted_messages, messages::delete);
+    changes.each(&rows.feedback, feedback::save);
+    changes.each(&rows.deleted_feedback, feedback::delete);
     changes.each(&rows.events, log::insert_event);
     changes.each(&rows.released, log::release_key);
     changes.each(&rows.idempotency, log::write_record);

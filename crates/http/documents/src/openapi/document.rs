@@ -45,6 +45,7 @@ pub const BODIES: &[&str] = &[
     "ConversationDraftPatch",
     "StaffMessageDraft",
     "StaffMessageDraftPatch",
+    "FeedbackDraft",
     "UserDraft",
     "UserDraftPatch",
     "KeyDraft",

@@ -6,6 +6,7 @@ mod agents;
 mod conversations;
 mod credentials;
 mod events;
+mod feedback;
 mod first_key;
 mod histories;
 mod idempotency;
@@ -24,6 +25,7 @@ pub use agents::AgentSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
 pub use events::EventSql;
+pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
 pub use messages::MessageSql;
 pub use nodes::NodeSql;
@@ -47,6 +49,7 @@ pub trait RepositorySql:
     + ConversationSql
     + CredentialSql
     + EventSql
+    + FeedbackSql
     + LogTrimSql
     + MessageSql
     + NodeSql
@@ -77,6 +80,7 @@ pub fn storage<S: RepositorySql>(
         writes,
         agents: repositories.clone(),
         conversations: repositories.clone(),
+        feedback: repositories.clone(),
         turns: repositories.clone(),
         sweep: repositories.clone(),
         idempotency: repositories.clone(),
@@ -99,6 +103,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
+        <S as FeedbackSql>::STATEMENTS,
         <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,

@@ -1,15 +1,18 @@
 //! The facts of a batch as they are stored.
 
 use domain::{
-    AgentId, ConversationId, Credential, CredentialId, NodeId, Seq, TenantId, TurnId, User,
+    AgentId, ConversationId, Credential, CredentialId, Feedback, NodeId, Seq, TenantId, TurnId,
+    User,
 };
 use ports::{
     ConversationName, Facts, RepositoryError,
-    write_store::{ConversationFacts, CredentialFacts, InTenant, RunningTurn, TurnRow},
+    write_store::{
+        ConversationFacts, CredentialFacts, FeedbackKey, InTenant, RunningTurn, TurnRow,
+    },
 };
 use uuid::Uuid;
 
-use super::{StoredCredential, StoredUserInTenant, turn::StoredTurn};
+use super::{StoredCredential, StoredMessageFeedback, StoredUserInTenant, turn::StoredTurn};
 use crate::column::{self, StoredTime, TextList};
 
 /// The facts about a conversation as they are stored.
@@ -109,6 +112,13 @@ pub fn whole_credential<Texts: TextList>(
 
 /// Converts a user.
 pub fn user(row: StoredUserInTenant) -> Result<(InTenant<String>, User), RepositoryError> {
+    row.try_into()
+}
+
+/// Converts the rating of a message.
+pub fn feedback(
+    row: StoredMessageFeedback,
+) -> Result<(InTenant<FeedbackKey>, Option<Feedback>), RepositoryError> {
     row.try_into()
 }
 

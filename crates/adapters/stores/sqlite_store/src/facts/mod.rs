@@ -5,7 +5,9 @@ mod statements;
 use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
-    write_store::{ConversationFacts, EventInDoubt, InTenant, LoggedQuery, RecordKey, RunningTurn},
+    write_store::{
+        ConversationFacts, EventInDoubt, FeedbackKey, InTenant, LoggedQuery, RecordKey, RunningTurn,
+    },
 };
 use relational::{
     read,
@@ -13,9 +15,10 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, running_turn, turn, user,
-            whole_credential,
+            add_steps, agent_id, agent_version, credential, feedback, head, named, running_turn,
+            turn, user, whole_credential,
         },
+        principal_column,
     },
 };
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
@@ -30,8 +33,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
-    NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, HEADS, JOURNALS, LIVE_NODES,
+    LOGGED, NAMED, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -49,8 +52,10 @@ pub(crate) async fn read(
     let whole = BatchQuery::new(WHOLE_CREDENTIALS, whole)?;
     let users = query.users.iter().map(|(of, id)| (of.as_str(), id));
     let users = BatchQuery::new(USERS, users)?;
-    let [found, running, journals, whole, users] =
-        fetch(connection, [turns, running, journals, whole, users]).await?;
+    let ratings = BatchQuery::new(FEEDBACK, query.feedback.iter().map(feedback_key))?;
+    let queries = [turns, running, journals, whole, users, ratings];
+    let [found, running, journals, whole, users, ratings] = fetch(connection, queries).await?;
+    add(&mut facts.feedback, "feedback", ratings, feedback)?;
     add(&mut facts.users, "users", users, user)?;
     add(&mut facts.turns, "turns", found, turn)?;
     add(&mut facts.running_turns, "turns", running, running_turn)?;
@@ -169,6 +174,12 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
 fn running_key(turn: &RunningTurn) -> (&str, Simple, Simple) {
     let (id, node) = (turn.id.uuid().simple(), turn.node.uuid().simple());
     (turn.tenant.as_str(), id, node)
+}
+
+fn feedback_key((tenant, of): &InTenant<FeedbackKey>) -> (&str, Simple, i64, &str) {
+    let conversation = of.conversation_id.uuid().simple();
+    let principal = principal_column(of);
+    (tenant.as_str(), conversation, of.message_seq, principal)
 }
 
 /// The columns of a conversation's name. The user is empty if the conversation has no user.
