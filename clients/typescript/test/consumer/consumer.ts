@@ -42,10 +42,13 @@ export const calls: {
     writeMessage: async () => (await service.conversations.writeMessage(id, { content: text, author: { name: text } })).id,
     patchMessage: async () => (await service.conversations.patchMessage(id, id, { content: text })).content,
     deleteMessage: () => service.conversations.deleteMessage(id, id),
+    rateMessage: async () => (await service.conversations.rateMessage(id, id, { rating: "up", comment: text })).updatedAt,
+    deleteFeedback: () => service.conversations.deleteFeedback(id, id),
     listTurns: async () => (await service.conversations.listTurns(id)).data.map(({ status }) => status).join(),
   },
   engines: { list: async () => (await service.engines.list()).data.length },
   events: { list: async () => (await service.events.list({ since: 0, types: "turn.completed" })).nextSince },
+  feedback: { list: async () => (await service.feedback.list({ rating: "down" })).data.map(({ comment }) => comment ?? "").join() },
   keys: {
     list: async () => (await service.keys.list({ limit: 5 })).data.length,
     create: async () => (await service.keys.create({ name: text, scopes: ["chat:write"] })).id,
@@ -109,6 +112,7 @@ export const subjectOf = (event: LogEvent): string => {
     case "message.created":
     case "message.updated":
     case "message.deleted":
+    case "message.rated":
       return "message" in event.data ? event.data.message.id : "deleted";
     case "user.updated":
       return "userId" in event.data ? event.data.userId : "deleted";
