@@ -37,6 +37,7 @@ const TYPES: readonly LogEvent["type"][] = [
   "message.created",
   "message.updated",
   "message.deleted",
+  "message.rated",
   "user.updated",
 ];
 
