@@ -307,7 +307,7 @@ pub async fn ratings_of_a_group_keep_their_own_values(storage: &Store) {
         conversations.push(conversation);
     }
     let value = |number: usize| {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             Rating::Up
         } else {
             Rating::Down

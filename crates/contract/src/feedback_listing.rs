@@ -88,72 +88,47 @@ pub async fn ratings_are_listed_with_their_messages(storage: &Store) {
     assert_eq!(found.position, log::head(storage, &tenant).await);
 }
 
-/// Filters select by agent, rating, time and user, and can be combined.
-pub async fn ratings_are_filtered(storage: &Store) {
-    let [first, ..] = rated(storage).await;
-    let of_agent = AgentReach::only([first.agent_id]);
-    for (query, expected) in [
-        (
-            FeedbackQuery {
-                agents: of_agent.clone(),
-                ..all()
-            },
-            vec![5_003, 5_002, 5_001],
-        ),
-        (
-            FeedbackQuery {
-                agents: AgentReach::only([]),
-                ..all()
-            },
-            vec![],
-        ),
-        (
-            FeedbackQuery {
-                rating: Some(Rating::Up),
-                ..all()
-            },
-            vec![5_004, 5_001],
-        ),
-        (
-            FeedbackQuery {
-                from: Some(fixture::at(5_003)),
-                ..all()
-            },
-            vec![5_004, 5_003],
-        ),
-        (
-            FeedbackQuery {
-                to: Some(fixture::at(5_003)),
-                ..all()
-            },
-            vec![5_002, 5_001],
-        ),
-        (
-            FeedbackQuery {
-                user_id: Some("ada".to_owned()),
-                ..all()
-            },
-            vec![5_004, 5_003, 5_001],
-        ),
-        (
-            FeedbackQuery {
-                user_id: Some("bob".to_owned()),
-                ..all()
-            },
-            vec![],
-        ),
-        (
-            FeedbackQuery {
-                agents: of_agent,
-                rating: Some(Rating::Down),
-                to: Some(fixture::at(5_003)),
-                ..all()
-            },
-            vec![5_002],
-        ),
-    ] {
+async fn assert_filtered(storage: &Store, cases: Vec<(FeedbackQuery, Vec<i64>)>) {
+    for (query, expected) in cases {
         assert_eq!(times(storage, query.clone()).await, expected, "{query:?}");
     }
+}
+
+/// Filters select by agent and by user. A user has only the ratings of its own.
+pub async fn ratings_are_filtered_by_agent_and_user(storage: &Store) {
+    let [first, ..] = rated(storage).await;
+    let of_agents = |agents| FeedbackQuery { agents, ..all() };
+    let of_user = |user: &str| FeedbackQuery {
+        user_id: Some(user.to_owned()),
+        ..all()
+    };
+    let first = AgentReach::only([first.agent_id]);
+    let cases = vec![
+        (of_agents(first), vec![5_003, 5_002, 5_001]),
+        (of_agents(AgentReach::only([])), vec![]),
+        (of_user("ada"), vec![5_004, 5_003, 5_001]),
+        (of_user("bob"), vec![]),
+    ];
+    assert_filtered(storage, cases).await;
+}
+
+/// Filters select by rating and by time, and can be combined.
+pub async fn ratings_are_filtered_by_rating_and_time(storage: &Store) {
+    rated(storage).await;
+    let of = |rating, from: Option<i64>, to: Option<i64>| FeedbackQuery {
+        rating,
+        from: from.map(fixture::at),
+        to: to.map(fixture::at),
+        ..all()
+    };
+    let (up, down) = (Some(Rating::Up), Some(Rating::Down));
+    let cases = vec![
+        (of(up, None, None), vec![5_004, 5_001]),
+        (of(None, Some(5_003), None), vec![5_004, 5_003]),
+        (of(None, None, Some(5_003)), vec![5_002, 5_001]),
+        (of(down, Some(5_001), Some(5_003)), vec![5_002]),
+    ];
+    assert_filtered(storage, cases).await;
 }
 
 /// Pages follow each other, also if a rating changes between them.

@@ -149,11 +149,9 @@ impl KnownFacts {
             .running_turns
             .extend(running_turns.iter().cloned());
         facts.running_turns.extend(running_turns.iter().cloned());
-        let credentials = credentials.iter();
-        conditions
-            .valid_credentials
-            .extend(credentials.clone().cloned());
-        facts.credentials.extend(credentials.map(valid));
+        let valid_credentials = &mut conditions.valid_credentials;
+        valid_credentials.extend(credentials.iter().cloned());
+        facts.credentials.extend(credentials.iter().map(valid));
         Some(())
     }
 

@@ -96,7 +96,8 @@ macro_rules! conversation_promises {
             }
             feedback_listing {
                 ratings_are_listed_with_their_messages,
-                ratings_are_filtered,
+                ratings_are_filtered_by_agent_and_user,
+                ratings_are_filtered_by_rating_and_time,
                 ratings_are_listed_in_pages,
                 ratings_of_what_is_deleted_are_not_listed,
                 a_page_looks_at_a_bounded_number_of_ratings,

@@ -129,17 +129,16 @@ impl Command for RateMessage {
             event_rows::message_rated(position, conversation, &key, self.message)
         });
         let tenant = tenant.clone();
-        match feedback.clone() {
-            Some(feedback) => planner.rows.feedback.push(FeedbackRow {
+        if let Some(feedback) = feedback.clone() {
+            planner.rows.feedback.push(FeedbackRow {
                 tenant,
                 key,
                 feedback,
                 sort_seq,
-            }),
-            None => {
-                let deletion = FeedbackDeletion { tenant, key };
-                planner.rows.deleted_feedback.push(deletion);
-            }
+            });
+        } else {
+            let deletion = FeedbackDeletion { tenant, key };
+            planner.rows.deleted_feedback.push(deletion);
         }
         Ok(Planned::Applied(RateOutcome::Rated {
             feedback,

@@ -74,6 +74,7 @@ fn whole_query() -> FactsQuery {
         new_credentials: vec![fixture::key_id(2)],
         whole_credentials: HashSet::new(),
         users: HashSet::new(),
+        feedback: HashSet::new(),
         idempotency: vec![RecordKey::new(&fixture::tenant(), &fixture::entry("key"))],
         nodes: [fixture::node_id(1)].into(),
         logged: None,
@@ -144,6 +145,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         credentials,
         whole_credentials,
         users,
+        feedback,
         turns,
         idempotency,
         live_nodes,
@@ -165,6 +167,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
     assert!(journals.is_empty() && whole_credentials.is_empty() && users.is_empty());
+    assert!(feedback.is_empty());
 }
 
 #[test]

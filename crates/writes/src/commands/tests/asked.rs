@@ -36,6 +36,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         new_credentials,
         whole_credentials,
         users,
+        feedback,
         idempotency,
         nodes,
         logged,
@@ -65,6 +66,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     let whole = found(whole_credentials, |id| all.whole_credentials.get(id));
     asked.whole_credentials.extend(whole);
     asked.users.extend(found(users, |key| all.users.get(key)));
+    let ratings = found(feedback, |key| all.feedback.get(key));
+    asked.feedback.extend(ratings);
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));

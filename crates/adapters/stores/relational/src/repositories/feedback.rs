@@ -41,7 +41,7 @@ impl<S: FeedbackSql> FeedbackRepository for Repositories<S> {
             query.user_id.as_deref(),
         ];
         let rows = self.0.fetch_all(S::LIST, parameters).await?;
-        let page = read::as_of_page("feedback", &rows, query.limit, |row| Ok(row))?;
+        let page = read::as_of_page("feedback", &rows, query.limit, Ok)?;
         Ok(page.map(|page| {
             let last: Option<&StoredListedFeedback> = page.items.last();
             let next = last.filter(|last| page.has_more || last.is_last());
