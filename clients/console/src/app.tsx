@@ -8,6 +8,7 @@ import { ChatPage } from "./chat/page.js";
 import { ConversationPage } from "./conversations/detail.js";
 import { ConversationsPage } from "./conversations/list.js";
 import { CredentialsPage } from "./credentials/page.js";
+import { FeedbackPage } from "./feedback/page.js";
 import { HealthPage } from "./health/page.js";
 import { LiveQueries } from "./live-queries.js";
 import { basePath } from "./location.js";
@@ -42,6 +43,7 @@ const Pages = () => (
     </Route>
     <Route path="/conversations" component={ConversationsPage} />
     <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={decoded(id)} />}</Route>
+    <Route path="/feedback" component={FeedbackPage} />
     <Route path="/approvals" component={ApprovalsPage} />
     <Route path="/activity" component={ActivityPage} />
     <Route path="/access" component={CredentialsPage} />

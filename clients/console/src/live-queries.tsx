@@ -85,6 +85,7 @@ export const LiveQueries = () => {
           if (agentId !== undefined) refresh("agent", agentId);
         }
         if (conversationId === undefined) continue;
+        if (type === "message.rated" || type === "conversation.deleted") refresh("feedback");
         refresh("approvals");
         refresh("conversations");
         refresh("conversation", conversationId);

@@ -9,6 +9,7 @@ const SECTIONS: readonly (readonly [path: string, label: string, icon: IconName]
   ["/agents", "Agents", "agents"],
   ["/chat", "Chat", "chat"],
   ["/conversations", "Conversations", "conversations"],
+  ["/feedback", "Feedback", "thumbUp"],
   ["/approvals", "Approvals", "approvals"],
   ["/activity", "Activity", "activity"],
   ["/access", "Access", "access"],

@@ -53,6 +53,8 @@ export interface Conversation extends LiveState<ConversationState> {
   approve(this: void, callId: string): Promise<void>;
   /** Denies a tool call. The agent reads the reason. */
   deny(this: void, callId: string, reason?: string): Promise<void>;
+  /** Rates a message of the agent or of staff; null deletes the rating. Throws the error of the service. */
+  rate(this: void, id: string, rating: "up" | "down" | null, comment?: string): Promise<void>;
   /** Answers the calls of these tools from now on, also those that wait already. Of several tabs, one answers. */
   setTools(this: void, tools: PageTools): void;
   /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
@@ -342,6 +344,13 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     },
     approve: (callId) => decide({ callId, decision: "approve" }),
     deny: (callId, reason) => decide({ callId, decision: "deny", reason: reason || undefined } as Answer),
+    async rate(messageId, rating, comment) {
+      const { conversations } = rest;
+      const found = id ?? (await view.read(closing.signal))?.id ?? "";
+      if (rating) await conversations.rateMessage(found, messageId, { rating, comment, userId });
+      else await conversations.deleteFeedback(found, messageId, { userId });
+      await view.read(closing.signal);
+    },
     setTools(given) {
       tools = given;
       callTools();

@@ -38,6 +38,8 @@ export interface ConversationMessage {
   toolCalls: readonly ToolCall[];
   /** Who has written a message in place of the agent. */
   author?: StoredMessage["author"];
+  /** The ratings of a message of the agent or of staff: a user sees its own. */
+  feedback?: StoredMessage["feedback"];
   /** The client's own id of a user's message. */
   clientMessageId?: string | undefined;
   turnId?: string | undefined;
@@ -69,7 +71,7 @@ const resumed = (call: ToolCall): ToolCall =>
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, author, clientMessageId, turnId } = message;
+  const { id, role, content: text, author, feedback, clientMessageId, turnId } = message;
   const status = statusOf(message);
   const toolCalls = toolCallsOf(message.toolCalls);
   return {
@@ -79,6 +81,7 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     status,
     toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
     author,
+    feedback,
     clientMessageId: clientMessageId ?? undefined,
     turnId: turnId ?? undefined,
   };

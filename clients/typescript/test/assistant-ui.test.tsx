@@ -73,6 +73,8 @@ const AssistantMessage = () => (
       <MessagePrimitive.Error>failed</MessagePrimitive.Error>
     </p>
     <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
+    <ActionBarPrimitive.FeedbackPositive>Good</ActionBarPrimitive.FeedbackPositive>
+    <ActionBarPrimitive.FeedbackNegative>Bad</ActionBarPrimitive.FeedbackNegative>
   </MessagePrimitive.Root>
 );
 const Item = () => (
@@ -165,6 +167,26 @@ test("calls are approved and denied, tools of the page are called, and a new mes
   await expect.poll(() => messages().slice(8)).toEqual(["Hello", "You said: Hello"]);
   expect(messages()[7]).not.toContain("Approve");
   expect(await turns()).toEqual(Array(5).fill("completed"));
+});
+
+test("a reply is rated, which a reload shows", async () => {
+  agentId = await service.newAgent();
+  show();
+  await send("one");
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  await click("Bad");
+  const isRated = (name: string) => button(name).dataset.submitted;
+  await expect.poll(() => isRated("Bad")).toBe("true");
+  const ratings = async () => (await open().feedback.list({ agentId })).data.map(({ rating }) => rating);
+  await expect.poll(ratings).toEqual(["down"]);
+  const key = remoteId();
+  cleanup();
+  show(key);
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  expect(isRated("Bad")).toBe("true");
+  await click("Good");
+  await expect.poll(ratings).toEqual(["up"]);
+  await expect.poll(() => [isRated("Good"), isRated("Bad")]).toEqual(["true", undefined]);
 });
 
 test("a failed message is shown as such, and is answered again", async () => {

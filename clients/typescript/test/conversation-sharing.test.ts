@@ -121,3 +121,27 @@ test("messages of staff appear live, and turns have no reply while staff handles
   chat.close();
   other.close();
 });
+
+test("a rating appears in other pages, and can be changed and deleted", async () => {
+  const key = newKey();
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  await chat.send("one");
+  await until(other, (state) => state.status === "ready" && texts(state).length === 2);
+  const { id } = chat.getSnapshot().messages[1]!;
+  const ratings = (page: typeof chat) => page.getSnapshot().messages[1]?.feedback?.map(({ rating, comment }) => [rating, comment]);
+  for (const [rating, comment, expected] of [
+    ["down", "Too short", [["down", "Too short"]]],
+    ["up", undefined, [["up", null]]],
+    [null, undefined, undefined],
+  ] as const) {
+    await chat.rate(id, rating, comment);
+    expect(ratings(chat)).toEqual(expected);
+    await expect.poll(() => ratings(other)).toEqual(expected);
+  }
+  const own = chat.getSnapshot().messages[0]!.id;
+  await expect(chat.rate(own, "up")).rejects.toMatchObject({ code: "message_not_found" });
+  expect(chat.getSnapshot().status).toBe("ready");
+  chat.close();
+  other.close();
+});

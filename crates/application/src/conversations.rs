@@ -2,6 +2,7 @@
 
 mod creating;
 mod error;
+mod feedback;
 mod forking;
 mod listing;
 mod notes;
@@ -14,7 +15,7 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationId, ConversationKey, ConversationState, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{ConversationName, NoteRepository, RepositoryError};
+use ports::{ConversationName, FeedbackRepository, NoteRepository, RepositoryError};
 use update::CHANGE_ATTEMPTS;
 use writes::{DeleteConversation, DeleteOutcome};
 
@@ -22,6 +23,7 @@ use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
 
 pub use creating::{CreatedConversation, NewConversation};
 pub use error::ConversationError;
+pub use feedback::FeedbackListing;
 pub use forking::Fork;
 pub use listing::ConversationListing;
 
@@ -29,15 +31,21 @@ pub use listing::ConversationListing;
 pub struct ConversationService {
     ports: CachedPorts,
     notes: Arc<dyn NoteRepository>,
+    feedback: Arc<dyn FeedbackRepository>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
     /// Creates a service over these ports.
-    pub fn new(ports: CachedPorts, notes: Arc<dyn NoteRepository>) -> Self {
+    pub fn new(
+        ports: CachedPorts,
+        notes: Arc<dyn NoteRepository>,
+        feedback: Arc<dyn FeedbackRepository>,
+    ) -> Self {
         Self {
             ports,
             notes,
+            feedback,
             contended: KeyedSemaphore::new(1),
         }
     }

@@ -55,6 +55,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
         turn_status: None,
         error: None,
         tool_calls: Vec::new(),
+        feedback: Vec::new(),
         superseded_at: None,
     };
     let expected = Turn {

@@ -61,6 +61,8 @@ pub mod event_bus;
 pub mod event_content;
 pub mod event_filters;
 pub mod event_log;
+pub mod feedback;
+pub mod feedback_listing;
 pub mod find_message;
 pub mod find_turn;
 pub mod finish_turn;

@@ -85,6 +85,7 @@ pub async fn messages_are_stored_with_every_member(storage: &Store) {
         turn_status: Some(TurnStatus::Completed),
         error: None,
         tool_calls: Vec::new(),
+        feedback: Vec::new(),
         superseded_at: None,
     };
     let agent = Message {

@@ -86,6 +86,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         turn_status: Some(TurnStatus::InProgress),
         error: None,
         tool_calls: Vec::new(),
+        feedback: Vec::new(),
         superseded_at: None,
     };
     assert_eq!(messages[2], expected);

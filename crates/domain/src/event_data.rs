@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Message, MessageId,
-    NoteId, Role, ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
+    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Feedback, Message,
+    MessageId, NoteId, PrincipalId, Role, ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
@@ -61,6 +61,14 @@ pub enum EventData {
     MessageDeleted {
         /// The message that is no longer part of the conversation.
         message: MessagePlace,
+    },
+    /// The content of `message.rated`.
+    #[cfg_attr(feature = "schema", schema(title = "MessageRatedEventData"))]
+    MessageRated {
+        /// The message.
+        message: MessagePlace,
+        /// The rating in its state when the log is read; null once it is deleted.
+        feedback: Option<Feedback>,
     },
     /// The content of `agent.created` and `agent.updated`.
     #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
@@ -259,6 +267,17 @@ pub struct MessagePlace {
 pub struct NoteReference {
     /// The note's id.
     pub id: NoteId,
+}
+
+/// The place of a rating, as the log stores it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RatingPlace {
+    /// The message.
+    #[serde(flatten)]
+    pub message: MessagePlace,
+    /// The principal that has rated; absent if that is the user of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<PrincipalId>,
 }
 
 /// The data of an event about an update of a conversation; absent if it is empty.

@@ -29,6 +29,8 @@ open_enum! {
         NoteCreated = "note.created",
         /// A note was deleted.
         NoteDeleted = "note.deleted",
+        /// A message was rated, or its rating changed or was deleted.
+        MessageRated = "message.rated",
         /// What is stored about a user has changed.
         UserUpdated = "user.updated",
         /// A turn waits behind the turn in progress.

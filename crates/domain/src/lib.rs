@@ -30,6 +30,7 @@ pub mod event;
 pub mod event_data;
 pub mod event_type;
 pub mod fault;
+pub mod feedback;
 pub mod handover;
 pub mod history;
 pub mod id;
@@ -95,6 +96,7 @@ pub use event::{Event, Seq};
 pub use event_data::EventData;
 pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
+pub use feedback::{Feedback, FeedbackDraft, RatedMessage, Rating};
 pub use handover::Handover;
 pub use history::{
     HistoryLimits, HistoryMessage,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Audience, ConversationId, FinishReason, MessageId, Problem, ProblemCode, Timestamp, ToolCall,
-    TurnId, TurnStatus, Usage, open_enum::open_enum, tool_visibility::show_calls,
+    Audience, ConversationId, Feedback, FinishReason, MessageId, Problem, ProblemCode, Timestamp,
+    ToolCall, TurnId, TurnStatus, Usage, open_enum::open_enum, tool_visibility::show_calls,
 };
 
 open_enum! {
@@ -94,6 +94,9 @@ pub struct Message {
     /// On agent messages of a listing: the tool calls of the turn, in order, as far as they are shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// On agent messages of a listing that were rated: the ratings. Users see their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feedback: Vec<Feedback>,
     /// The time at which a later turn replaced the message; absent on messages of the current
     /// conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,6 +130,7 @@ impl Message {
             turn_status: None,
             error: None,
             tool_calls: Vec::new(),
+            feedback: Vec::new(),
             superseded_at: None,
         }
     }
@@ -144,10 +148,14 @@ impl Message {
         own_id.map_or_else(|| self.id.to_string(), Clone::clone)
     }
 
-    /// Reduces the tool calls to what an audience sees of them. Returns `true` if it sees less than
-    /// everything.
+    /// Reduces the tool calls and ratings to what an audience sees of them. Returns `true` if it sees less
+    /// than everything.
     pub fn show_to(&mut self, audience: Audience) -> bool {
-        show_calls(&mut self.tool_calls, audience)
+        let ratings = self.feedback.len();
+        if audience == Audience::User {
+            self.feedback.retain(Feedback::is_of_user);
+        }
+        show_calls(&mut self.tool_calls, audience) | (self.feedback.len() < ratings)
     }
 }
 

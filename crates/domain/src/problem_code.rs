@@ -59,7 +59,7 @@ problem_codes! {
     KeyNotFound = "key_not_found", 404, "The key does not exist.", false, "Check the id.";
     ClientNotFound = "client_not_found", 404, "The client does not exist.", false, "Check the id.";
     NoteNotFound = "note_not_found", 404, "The conversation has no such note.", false, "List the notes of the conversation.";
-    MessageNotFound = "message_not_found", 404, "The conversation has no such message of staff.", false, "List the messages of the conversation: only those with an `author` can be changed.";
+    MessageNotFound = "message_not_found", 404, "The conversation has no such message.", false, "List the messages of the conversation: only those with an `author` can be changed, and only those of agents and staff rated.";
     UserNotFound = "user_not_found", 404, "Nothing is stored about the user.", false, "Store the user with `PUT /api/users` first.";
     MethodNotAllowed = "method_not_allowed", 405, "This path does not support this method.", false, "Use one of the methods in `Allow`.";
     NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or `text/event-stream` where the operation can stream, or omit the header.";

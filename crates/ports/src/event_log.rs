@@ -38,7 +38,8 @@ pub struct EventVisibility {
     pub user_id: Option<String>,
     /// Only events of these agents and of their conversations are visible.
     pub reach: AgentReach,
-    /// The audience for which tool calls are shown. Only staff sees events of notes.
+    /// The audience for which tool calls are shown. Users see neither events of notes nor the ratings of others;
+    /// otherwise it does not decide which events are visible.
     pub audience: Audience,
 }
 
@@ -57,6 +58,9 @@ impl EventVisibility {
             let shows_all = self.conversations && self.user_id.is_none();
             let is_reached = self.reaches(event.agent_id);
             return self.agents && is_reached && (event.agent_id.is_some() || shows_all);
+        }
+        if logged.is_for_staff && self.audience == Audience::User {
+            return false;
         }
         if self.lost_by(logged).is_some() {
             return self.conversations && self.reaches(event.agent_id);
@@ -140,6 +144,8 @@ pub struct LoggedEvent {
     pub started_by: Option<PrincipalId>,
     /// The move to another user, if the event is one.
     pub moved: Option<ConversationMove>,
+    /// True for the rating of a principal that is not the user of the conversation: users do not see it.
+    pub is_for_staff: bool,
 }
 
 /// A request for one page of the log.

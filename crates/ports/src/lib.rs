@@ -17,6 +17,7 @@ pub mod document_source;
 pub mod error;
 pub mod event_bus;
 pub mod event_log;
+pub mod feedback_repository;
 pub mod home;
 pub mod id_source;
 pub mod idempotency_repository;
@@ -54,6 +55,7 @@ pub use event_log::{
     EventScan, EventTurn, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
     SelectedEvents,
 };
+pub use feedback_repository::{FeedbackPage, FeedbackQuery, FeedbackRepository};
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;

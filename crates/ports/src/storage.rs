@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
-    Maintenance, NodeRepository, NoteRepository, SigningKeyRepository, SweepRepository,
-    TenantRepository, TicketRepository, TokenRepository, TurnRepository, UserRepository,
-    WriteStore,
+    AgentRepository, ConversationRepository, CredentialRepository, EventLog, FeedbackRepository,
+    IdempotencyRepository, Maintenance, NodeRepository, NoteRepository, SigningKeyRepository,
+    SweepRepository, TenantRepository, TicketRepository, TokenRepository, TurnRepository,
+    UserRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -18,6 +18,8 @@ pub struct Storage {
     pub agents: Arc<dyn AgentRepository>,
     /// Conversations and messages.
     pub conversations: Arc<dyn ConversationRepository>,
+    /// Ratings of messages.
+    pub feedback: Arc<dyn FeedbackRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
     /// Turns without a live node, and turns that waited too long.

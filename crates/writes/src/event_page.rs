@@ -7,10 +7,11 @@ mod content;
 
 use std::{collections::HashSet, hash::Hash};
 
-use domain::{ConversationId, EventType};
+use domain::{ConversationId, EventType, event_data::RatingPlace};
 use ports::{
     ContentQuery, EventContent, EventDecision, EventPage, EventQuery, EventRecord, EventScan,
-    RepositoryError, SelectedEvents, write_store::EventRow,
+    RepositoryError, SelectedEvents,
+    write_store::{EventRow, FeedbackKey},
 };
 
 use self::content::logged_event;
@@ -88,6 +89,7 @@ fn wanted(records: &[EventRecord]) -> ContentQuery {
         turns: visible_ids(records, EventType::is_of_turn, |row| row.turn_id),
         conversations: visible_ids(records, is_of_conversation, |row| row.conversation_id),
         messages: visible_ids(records, |_| true, message),
+        feedback: visible_ids(records, |kind| kind == EventType::MessageRated, rating),
         snapshots: visible_ids(records, has_snapshot, |row| Some(row.seq)),
     }
 }
@@ -102,6 +104,16 @@ fn message(row: &EventRow) -> Option<(ConversationId, i64)> {
         _ => return None,
     };
     Some((row.conversation_id?, seq))
+}
+
+/// The rating that an event shows.
+fn rating(row: &EventRow) -> Option<FeedbackKey> {
+    let place: RatingPlace = serde_json::from_value(row.data.clone()?).ok()?;
+    Some(FeedbackKey {
+        conversation_id: row.conversation_id?,
+        message_seq: place.message.seq,
+        principal: place.principal,
+    })
 }
 
 fn visible_ids<Id: Hash + Eq>(

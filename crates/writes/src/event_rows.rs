@@ -4,14 +4,14 @@ use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Message, NoteId, Seq, Stamp, TenantId,
     TurnId,
     event_data::{
-        ConversationMove, ConversationUpdateData, MessagePlace, NoteReference, SupersededRange,
-        Tombstone,
+        ConversationMove, ConversationUpdateData, MessagePlace, NoteReference, RatingPlace,
+        SupersededRange, Tombstone,
     },
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use ports::write_store::{ConversationFacts, EventRow};
+use ports::write_store::{ConversationFacts, EventRow, FeedbackKey};
 
 /// The position and origin of an event.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +138,26 @@ pub(crate) fn note_event(
     EventRow {
         data: Some(json(&NoteReference { id })),
         ..stored_conversation_event(position, kind, conversation_id, conversation)
+    }
+}
+
+/// `message.rated`, with the place of the rating.
+pub(crate) fn message_rated(
+    position: LogPosition<'_>,
+    conversation: &ConversationFacts,
+    key: &FeedbackKey,
+    message: MessagePlace,
+) -> EventRow {
+    let place = RatingPlace {
+        message,
+        principal: key.principal.clone(),
+    };
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(key.conversation_id),
+        user_id: conversation.user_id.clone(),
+        data: Some(json(&place)),
+        ..base_row(position, EventType::MessageRated)
     }
 }
 

@@ -107,6 +107,7 @@ impl KnownFacts {
             whole_credentials,
             users,
             notes,
+            feedback,
             idempotency,
             nodes,
             logged,
@@ -118,7 +119,8 @@ impl KnownFacts {
             || !journals.is_empty()
             || !whole_credentials.is_empty()
             || !users.is_empty()
-            || !notes.is_empty();
+            || !notes.is_empty()
+            || !feedback.is_empty();
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
@@ -149,11 +151,9 @@ impl KnownFacts {
             .running_turns
             .extend(running_turns.iter().cloned());
         facts.running_turns.extend(running_turns.iter().cloned());
-        let credentials = credentials.iter();
-        conditions
-            .valid_credentials
-            .extend(credentials.clone().cloned());
-        facts.credentials.extend(credentials.map(valid));
+        let valid_credentials = &mut conditions.valid_credentials;
+        valid_credentials.extend(credentials.iter().cloned());
+        facts.credentials.extend(credentials.iter().map(valid));
         Some(())
     }
 
@@ -165,6 +165,7 @@ impl KnownFacts {
             && query.whole_credentials.is_empty()
             && query.users.is_empty()
             && query.notes.is_empty()
+            && query.feedback.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()
     }

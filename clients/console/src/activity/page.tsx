@@ -39,6 +39,7 @@ const TYPES: readonly LogEvent["type"][] = [
   "message.deleted",
   "note.created",
   "note.deleted",
+  "message.rated",
   "user.updated",
 ];
 

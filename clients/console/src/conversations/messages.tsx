@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { Reply } from "../chat/reply.js";
+import { Ratings } from "../feedback/ratings.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Empty } from "../ui/notice.js";
@@ -33,6 +34,7 @@ const MessageRow = ({ message }: { message: Message }) => {
             {usage.inputTokens} + {usage.outputTokens} tokens
           </span>
         )}
+        {role === "agent" && <Ratings message={message} />}
         {error !== undefined && (
           <span className="fault">
             {error.title} <code>{error.code}</code>

@@ -32,8 +32,12 @@ const statusOf = ({ status }: ConversationMessage): NonNullable<ThreadMessageLik
 /** The id of a message, which stays the same when the service receives it. */
 export const idOf = ({ id, clientMessageId }: ConversationMessage): string => clientMessageId ?? id;
 
+/** Returns the rating, which is that of the user if there are several. */
+const ratingOf = ({ feedback: [first] = [] }: ConversationMessage) =>
+  first && ({ submittedFeedback: { type: first.rating === "up" ? "positive" : "negative" } } as const);
+
 /** Returns a message as assistant-ui shows it. */
 export const threadMessage = (message: ConversationMessage): ThreadMessageLike =>
   message.role === "user"
     ? { id: idOf(message), role: "user", content: message.text }
-    : { id: idOf(message), role: "assistant", content: partsOf(message), status: statusOf(message) };
+    : { id: idOf(message), role: "assistant", content: partsOf(message), status: statusOf(message), metadata: { ...ratingOf(message) } };

@@ -23,7 +23,7 @@ const FAILURE: ConversationMessage = { id: "failure", role: "agent", text: "", s
 const useConversationRuntime = (client: Client, { agentId, userId, tools }: AgentRuntimeOptions): AssistantRuntime => {
   const key = useAuiState(({ threadListItem }) => threadListItem.remoteId ?? threadListItem.id);
   const conversation = useMemo(() => client.conversation({ agentId, key, userId }), [client, agentId, key, userId]);
-  const { messages, status, send, stop, regenerate, edit, approve, deny } = useChat(conversation, { tools });
+  const { messages, status, send, stop, regenerate, edit, approve, deny, rate } = useChat(conversation, { tools });
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
   const isUnanswered = status === "failed" && messages.at(-1)?.role === "user";
   return useExternalStoreRuntime<ConversationMessage>({
@@ -36,6 +36,11 @@ const useConversationRuntime = (client: Client, { agentId, userId, tools }: Agen
     // The parent is the message that is answered again.
     onReload: (parentId) => regenerate(messages[known(parentId) + 1]?.id ?? messages[known(parentId)]?.id),
     onCancel: stop,
+    adapters: {
+      feedback: {
+        submit: ({ message, type, comment }) => void rate(message.id, type === "positive" ? "up" : "down", comment).catch(console.warn),
+      },
+    },
     onRespondToToolApproval: ({ approvalId, approved, reason }) => (approved ? approve(approvalId) : deny(approvalId, reason)),
   });
 };

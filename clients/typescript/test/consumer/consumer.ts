@@ -45,10 +45,13 @@ export const calls: {
     listNotes: async () => (await service.conversations.listNotes(id, { limit: 5 })).data.map(({ content }) => content).join(),
     writeNote: async () => (await service.conversations.writeNote(id, { content: text })).author.name,
     deleteNote: () => service.conversations.deleteNote(id, id),
+    rateMessage: async () => (await service.conversations.rateMessage(id, id, { rating: "up", comment: text })).updatedAt,
+    deleteFeedback: () => service.conversations.deleteFeedback(id, id),
     listTurns: async () => (await service.conversations.listTurns(id)).data.map(({ status }) => status).join(),
   },
   engines: { list: async () => (await service.engines.list()).data.length },
   events: { list: async () => (await service.events.list({ since: 0, types: "turn.completed" })).nextSince },
+  feedback: { list: async () => (await service.feedback.list({ rating: "down" })).data.map(({ comment }) => comment ?? "").join() },
   keys: {
     list: async () => (await service.keys.list({ limit: 5 })).data.length,
     create: async () => (await service.keys.create({ name: text, scopes: ["chat:write"] })).id,
@@ -112,6 +115,7 @@ export const subjectOf = (event: LogEvent): string => {
     case "message.created":
     case "message.updated":
     case "message.deleted":
+    case "message.rated":
       return "message" in event.data ? event.data.message.id : "deleted";
     case "note.created":
     case "note.deleted":

@@ -44,6 +44,7 @@ mod external_issuer;
 mod external_users;
 mod fallbacks;
 mod faulty_service;
+mod feedback;
 mod following;
 mod handed_over;
 mod headers;

@@ -245,6 +245,7 @@ impl Operation {
             ]}),
             "patch_conversation" => json!({"title": "Greetings"}),
             "write_message" | "patch_message" | "write_note" => json!({"content": "I can."}),
+            "rate_message" => json!({"rating": "up"}),
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }

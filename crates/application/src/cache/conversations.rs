@@ -13,7 +13,7 @@ use ports::{
 };
 use writes::{
     ChangeStaffMessage, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
-    DeleteOutcome, UpdateConversation, WriteStaffMessage,
+    DeleteOutcome, RateMessage, RateOutcome, UpdateConversation, WriteStaffMessage,
 };
 
 use super::{CachedCommand, Caches};
@@ -269,6 +269,28 @@ impl CachedCommand for ChangeStaffMessage {
         caches.states.remove(&key);
         if let Ok(Some((committed, _))) = outcome {
             caches.applied.record_write(&key.0, *committed);
+        }
+    }
+}
+
+impl CachedCommand for RateMessage {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
+    }
+
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(RateOutcome::Rated {
+            committed: Some(committed),
+            ..
+        }) = outcome
+        {
+            caches.applied.announce(&tenant, *committed);
         }
     }
 }

@@ -213,11 +213,12 @@ impl CacheInvalidator {
         if let Some(id) = change.conversation_id {
             let key = (tenant.clone(), id);
             let is_update = change.kind == Some(EventType::ConversationUpdated);
+            let is_rating = change.kind == Some(EventType::MessageRated);
             if change.is_move {
                 // Also a newer entry, which may be computed from an older one.
                 let user_id = change.user_id.as_deref();
                 self.caches.move_conversation(&key, user_id, change.seq);
-            } else if !is_update {
+            } else if !is_update && !is_rating {
                 self.caches.states.remove_older(&key, change.seq);
             }
             let is_deletion = change.kind.is_some_and(EventType::is_deletion);

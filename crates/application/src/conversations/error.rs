@@ -11,8 +11,8 @@ pub enum ConversationError {
     /// The conversation does not exist, or the caller may not know of it.
     #[error("no such conversation")]
     NotFound,
-    /// The conversation has no such message of staff.
-    #[error("no such message of staff")]
+    /// The conversation has no such message of the agent or of staff.
+    #[error("no such message")]
     MessageNotFound,
     /// The conversation has no such note.
     #[error("no such note")]

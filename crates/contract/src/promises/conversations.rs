@@ -81,6 +81,27 @@ macro_rules! conversation_promises {
                 forks_copy_messages_of_staff,
                 messages_of_staff_of_a_group_keep_their_own_values,
             }
+            feedback {
+                a_rating_is_shown_with_its_message_and_its_event,
+                the_same_rating_again_changes_nothing,
+                another_rating_replaces_the_one_before,
+                a_deleted_rating_is_shown_nowhere,
+                what_does_not_exist_is_not_rated,
+                a_rating_moves_with_its_conversation,
+                ratings_of_a_deleted_message_are_deleted,
+                superseded_messages_keep_their_ratings_and_forks_copy_none,
+                ratings_of_a_group_keep_their_own_values,
+                users_do_not_see_events_of_ratings_by_others,
+                ratings_are_purged_with_their_conversation,
+            }
+            feedback_listing {
+                ratings_are_listed_with_their_messages,
+                ratings_are_filtered_by_agent_and_user,
+                ratings_are_filtered_by_rating_and_time,
+                ratings_are_listed_in_pages,
+                ratings_of_what_is_deleted_are_not_listed,
+                a_page_looks_at_a_bounded_number_of_ratings,
+            }
             handed_over {
                 a_conversation_waits_for_staff,
                 a_call_of_the_agent_hands_its_conversation_over,

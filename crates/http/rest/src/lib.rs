@@ -64,6 +64,9 @@ kit::operations! {
     get "/api/conversations/{id}/notes" conversations::list_notes AnyOf(&[ConversationsRead]); served = Home, paged;
     post "/api/conversations/{id}/notes" conversations::write_note AnyOf(&[ConversationsWrite]); idempotent;
     delete "/api/conversations/{id}/notes/{noteId}" conversations::delete_note AnyOf(&[ConversationsWrite]); ;
+    put "/api/conversations/{id}/messages/{messageId}/feedback" conversations::rate_message AnyOf(&[ChatWrite]); ;
+    delete "/api/conversations/{id}/messages/{messageId}/feedback" conversations::delete_feedback AnyOf(&[ChatWrite]); reads_query;
+    get "/api/feedback" conversations::list_feedback AnyOf(&[ConversationsRead]); paged, reads_log;
 
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;

@@ -17,7 +17,7 @@ use ports::{WaitingFor, WaitingQuery};
 use crate::chat::{respond_async, stream_turn};
 
 /// The expected form of a time, in words.
-const TIME_IN_WORDS: &str = "must be an RFC 3339 time";
+pub(crate) const TIME_IN_WORDS: &str = "must be an RFC 3339 time";
 
 /// Read a turn.
 #[utoipa::path(

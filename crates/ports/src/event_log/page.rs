@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use domain::{
-    Agent, Conversation, ConversationId, Message, PrincipalId, Seq, TurnId,
+    Agent, Conversation, ConversationId, Feedback, Message, PrincipalId, Seq, TurnId,
     event_data::{OmittedToolData, omit_large_tool_data},
 };
 
 use super::{EventPage, EventQuery, LogBounds};
 use crate::{
     RepositoryError,
-    write_store::{EventRow, TurnRow},
+    write_store::{EventRow, FeedbackKey, TurnRow},
 };
 
 /// Decides what the events of a page show. A store asks it while it reads the page.
@@ -74,6 +74,8 @@ pub struct ContentQuery {
     pub conversations: Vec<ConversationId>,
     /// Messages, by their conversations and positions.
     pub messages: Vec<(ConversationId, i64)>,
+    /// Ratings.
+    pub feedback: Vec<FeedbackKey>,
     /// The positions of events about agents.
     pub snapshots: Vec<Seq>,
 }
@@ -87,6 +89,8 @@ pub struct EventContent {
     pub conversations: HashMap<ConversationId, Conversation>,
     /// Messages, by their conversations and positions.
     pub messages: HashMap<(ConversationId, i64), Message>,
+    /// Ratings.
+    pub feedback: HashMap<FeedbackKey, Feedback>,
     /// Agents as they were after the events at these positions.
     pub snapshots: HashMap<Seq, Agent>,
 }

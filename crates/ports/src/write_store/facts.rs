@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
-    Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId,
-    Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
+    Feedback, Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp,
+    TenantId, Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
-use super::{NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
+use super::{FeedbackKey, NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
 use crate::{ConversationName, MessageCounts};
 
 /// An id and the tenant that it belongs to.
@@ -73,6 +73,9 @@ pub struct Facts {
     pub users: HashMap<InTenant<String>, User>,
     /// Those of the named notes that exist.
     pub notes: HashSet<NoteKey>,
+    /// The ratings of messages; `None` if the message is not rated so. A message that does not exist is
+    /// missing.
+    pub feedback: HashMap<InTenant<FeedbackKey>, Option<Feedback>>,
     /// Turns with their replies.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.

@@ -9,7 +9,7 @@ use domain::{
     AgentId, ConversationId, CredentialId, CredentialKind, NodeId, Seq, TenantId, TurnId,
 };
 
-use super::{InTenant, NoteKey, RecordKey};
+use super::{FeedbackKey, InTenant, NoteKey, RecordKey};
 use crate::ConversationName;
 
 /// The keys of the facts that a decision needs. No list contains duplicates.
@@ -41,6 +41,8 @@ pub struct FactsQuery {
     pub users: HashSet<InTenant<String>>,
     /// Notes.
     pub notes: HashSet<NoteKey>,
+    /// Ratings of messages.
+    pub feedback: HashSet<InTenant<FeedbackKey>>,
     /// Idempotency keys.
     pub idempotency: Vec<RecordKey>,
     /// The nodes that are to run a turn.

@@ -3,6 +3,7 @@
 mod agent;
 mod conversation;
 mod credential;
+mod feedback;
 mod message;
 mod note;
 mod turn;
@@ -22,6 +23,7 @@ pub use self::{
         ConversationUpdate,
     },
     credential::{Revocation, StateChange},
+    feedback::{FeedbackDeletion, FeedbackKey, FeedbackRow},
     message::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
     note::{NoteKey, NoteRow},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
@@ -83,7 +85,7 @@ pub struct Rows {
     pub messages: Vec<MessageRow>,
     /// Messages of turns that waited, and of staff, with their new content.
     pub rewritten: Vec<MessageRow>,
-    /// Messages of staff that are deleted.
+    /// Messages of staff that are deleted, with their ratings.
     pub deleted_messages: Vec<MessageDeletion>,
     /// Messages that become superseded.
     pub superseded: Vec<SupersededMessages>,
@@ -95,6 +97,10 @@ pub struct Rows {
     pub notes: Vec<NoteRow>,
     /// Notes that are deleted.
     pub deleted_notes: Vec<NoteKey>,
+    /// New ratings, and stored ones with new content, each at most once.
+    pub feedback: Vec<FeedbackRow>,
+    /// Ratings that are deleted.
+    pub deleted_feedback: Vec<FeedbackDeletion>,
     /// New events.
     pub events: Vec<EventRow>,
     /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
@@ -126,7 +132,8 @@ pub struct EventRow {
     pub turn_id: Option<TurnId>,
     /// The principal that made the change.
     pub actor: PrincipalId,
-    /// The tombstone of a deleted entity, the range of superseded messages, or the place of a message.
+    /// The tombstone of a deleted entity, the range of superseded messages, or the place of a message
+    /// or rating.
     pub data: Option<Value>,
     /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
     /// log is read.

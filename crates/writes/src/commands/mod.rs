@@ -22,6 +22,7 @@ mod in_doubt;
 mod new_turn;
 mod open_turns;
 mod promotion;
+mod rate_message;
 mod record_steps;
 mod release_turn;
 mod resumption;
@@ -50,6 +51,7 @@ pub use self::{
     delete_conversation::DeleteConversation,
     delete_note::DeleteNote,
     fail_queued_turn::FailQueuedTurn,
+    rate_message::{RateMessage, RateOutcome, Rater},
     record_steps::{RecordSteps, RecordStepsOutcome},
     release_turn::ReleaseTurn,
     revoke_credential::RevokeCredential,

@@ -14,7 +14,7 @@ use ports::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::is_subject_deleted;
+use super::{is_subject_deleted, rating};
 
 /// Joins the content to a row.
 pub(super) fn logged_event(
@@ -23,6 +23,7 @@ pub(super) fn logged_event(
 ) -> Result<LoggedEvent, RepositoryError> {
     let data = data(&record, content)?;
     let moved = moved(&record.row)?;
+    let is_for_staff = is_for_staff(&record.row);
     let EventRow {
         tenant,
         seq,
@@ -51,6 +52,7 @@ pub(super) fn logged_event(
         },
         started_by: record.started_by,
         moved,
+        is_for_staff,
     })
 }
 
@@ -84,6 +86,10 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
         EventType::NoteCreated | EventType::NoteDeleted => EventData::Note {
             note: parse_data(row)?,
         },
+        EventType::MessageRated => EventData::MessageRated {
+            message: parse_data(row)?,
+            feedback: rating(row).and_then(|key| content.feedback.get(&key).cloned()),
+        },
         EventType::UserUpdated => EventData::User {
             user_id: row.user_id.clone().unwrap_or_default(),
         },
@@ -102,6 +108,11 @@ fn moved(row: &EventRow) -> Result<Option<ConversationMove>, RepositoryError> {
         return Ok(None);
     }
     Ok(parse_data::<ConversationUpdateData>(row)?.moved)
+}
+
+/// Returns whether an event is about the rating of a principal that is not the user of the conversation.
+fn is_for_staff(row: &EventRow) -> bool {
+    row.kind == EventType::MessageRated && rating(row).is_some_and(|key| key.principal.is_some())
 }
 
 fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {

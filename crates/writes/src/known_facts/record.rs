@@ -71,6 +71,8 @@ impl KnownFacts {
             copies: _,
             notes: _,
             deleted_notes: _,
+            feedback: _,
+            deleted_feedback: _,
             events: _,
             idempotency: _,
             released: _,

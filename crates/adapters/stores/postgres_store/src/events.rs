@@ -1,7 +1,8 @@
 //! The statements on the event log.
 
 use relational::{
-    conversation_columns, message_columns, reply_columns, repositories::EventSql, turn_columns,
+    conversation_columns, feedback_columns, message_columns, reply_columns, repositories::EventSql,
+    turn_columns,
 };
 
 use crate::{
@@ -46,6 +47,7 @@ macro_rules! filtered {
             and ($6::uuid is null or e.agent_id = $6) \
             and ($7::uuid is null or e.conversation_id = $7) \
             and ($12::uuid[] is null or e.agent_id = any($12)) \
+            and (e.type <> 'message.rated' or $14 or num_nonnulls(e.data ->> 'principal') = 0) \
             and case when e.type = 'user.updated' then $13 \
                 when e.conversation_id is null \
                 then $8 and (e.agent_id is not null or $9 and $11::text is null) \
@@ -95,6 +97,11 @@ impl EventSql for PostgresStore {
                     where m.tenant_id = t.id and m.conversation_id = e.conversation_id \
                         and m.seq = (e.data ->> 'seq')::bigint \
                         and e.type in ('message.created', 'message.updated')), \
+                (select octet_length(to_json(f.comment)::text) from feedback f \
+                    where f.tenant_id = t.id and f.conversation_id = e.conversation_id \
+                        and f.message_seq = (e.data ->> 'seq')::bigint \
+                        and f.principal = coalesce(e.data ->> 'principal', '') \
+                        and e.type = 'message.rated'), \
                 0)::bigint as bytes \
         from tenants t left join lateral ( select * from events e ",
         filtered!(),
@@ -136,6 +143,17 @@ impl EventSql for PostgresStore {
         " from unnest($2::uuid[], $3::bigint[]) as q (id, seq) \
          cross join lateral (select * from messages m \
             where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = q.seq limit 1) m"
+    );
+
+    const FEEDBACK: &'static str = concat!(
+        "select ",
+        feedback_columns!(),
+        " from unnest($2::uuid[], $3::bigint[], $4::text[]) as q (conversation, seq, principal) \
+         cross join lateral (select * from feedback f where f.tenant_id = $1 \
+            and f.conversation_id = q.conversation and f.message_seq = q.seq \
+            and f.principal = q.principal limit 1) f \
+         cross join lateral (select * from conversations c where c.tenant_id = $1 \
+            and c.id = f.conversation_id limit 1) c"
     );
 
     const SNAPSHOTS: &'static str = "\

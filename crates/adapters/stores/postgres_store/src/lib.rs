@@ -22,6 +22,7 @@ mod cte_batch;
 mod error;
 mod events;
 mod facts;
+mod feedback;
 mod fragments;
 mod log_trim;
 mod maintenance;

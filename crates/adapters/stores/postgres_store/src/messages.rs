@@ -4,6 +4,17 @@ use relational::{message_columns, message_turn_columns, page_budget, repositorie
 
 use crate::{PostgresStore, fragments::visible};
 
+/// The ratings of message `m` in conversation `c`, which are looked up only if the conversation has any.
+macro_rules! ratings {
+    () => {
+        "case when c.has_feedback then (select json_agg(json_build_object( \
+            'principal', f.principal, 'rating', f.rating, 'comment', f.comment, \
+            'at', (extract(epoch from f.updated_at) * 1000)::bigint) order by f.principal) \
+            from feedback f where f.tenant_id = m.tenant_id \
+            and f.conversation_id = m.conversation_id and f.message_seq = m.seq) end as feedback"
+    };
+}
+
 /// A page of messages joined to the tenant's head and to their conversation, if it exists.
 macro_rules! page {
     ($after:literal, $order:literal) => {
@@ -12,6 +23,8 @@ macro_rules! page {
             message_columns!(),
             ", ",
             message_turn_columns!(),
+            ", c.user_id as owner, ",
+            ratings!(),
             " from tenants t left join conversations c \
              on c.tenant_id = t.id and c.id = $2 and ",
             visible!(),
@@ -20,7 +33,12 @@ macro_rules! page {
                 concat!(
                     "select m.*, octet_length(to_json(m.content)::text) + case m.role \
                      when 'agent' then coalesce((select octet_length(r.tool_calls::text) from turns r \
-                        where r.tenant_id = m.tenant_id and r.id = m.turn_id), 0) else 0 end as bytes \
+                        where r.tenant_id = m.tenant_id and r.id = m.turn_id), 0) else 0 end \
+                     + case when c.has_feedback then coalesce((select \
+                        sum(octet_length(coalesce(to_json(f.comment)::text, '')) + 200) \
+                        from feedback f where f.tenant_id = m.tenant_id \
+                        and f.conversation_id = m.conversation_id and f.message_seq = m.seq), 0)::integer \
+                     else 0 end as bytes \
                      from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
                      and ($5 or num_nonnulls(m.superseded_at) = 0) and m.",
                     $after,

@@ -8,6 +8,7 @@ mod agents;
 mod conditions;
 mod conversations;
 mod credentials;
+mod feedback;
 mod log;
 mod messages;
 mod notes;
@@ -32,6 +33,7 @@ const STATEMENTS: &[&[&str]] = &[
     users::STATEMENTS,
     messages::STATEMENTS,
     notes::STATEMENTS,
+    feedback::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -103,6 +105,8 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::delete(batch, &rows.deleted_messages);
     notes::insert(batch, &rows.notes);
     notes::delete(batch, &rows.deleted_notes);
+    feedback::save(batch, &rows.feedback);
+    feedback::delete(batch, &rows.deleted_feedback);
     messages::supersede(batch, &rows.superseded);
     turns::dismiss(batch, &rows.superseded);
     messages::set_turns(batch, &rows.answered);

@@ -1,7 +1,8 @@
 //! The statements on the event log.
 
 use relational::{
-    conversation_columns, message_columns, reply_columns, repositories::EventSql, turn_columns,
+    conversation_columns, feedback_columns, message_columns, reply_columns, repositories::EventSql,
+    turn_columns,
 };
 
 use crate::{
@@ -44,6 +45,7 @@ macro_rules! filtered {
             and (?6 is null or e.agent_id = ?6) \
             and (?7 is null or e.conversation_id = ?7) \
             and (?12 is null or e.agent_id in (select unhex(value) from json_each(?12))) \
+            and (e.type <> 'message.rated' or ?14 or e.data ->> 'principal' is null) \
             and case when e.type = 'user.updated' then ?13 \
                 when e.conversation_id is null \
                 then ?8 and (e.agent_id is not null or ?9 and ?11 is null) \
@@ -91,6 +93,11 @@ impl EventSql for SqliteStore {
                     where m.tenant_id = t.id and m.conversation_id = e.conversation_id \
                         and m.seq = e.data ->> 'seq' \
                         and e.type in ('message.created', 'message.updated')), \
+                (select octet_length(json_quote(f.comment)) from feedback f \
+                    where f.tenant_id = t.id and f.conversation_id = e.conversation_id \
+                        and f.message_seq = e.data ->> 'seq' \
+                        and f.principal = coalesce(e.data ->> 'principal', '') \
+                        and e.type = 'message.rated'), \
                 0) as bytes \
         from tenants t left join ( select * from events e ",
         filtered!(),
@@ -130,6 +137,16 @@ impl EventSql for SqliteStore {
         message_columns!(),
         " from json_each(?2) q cross join json_each(?3) s on s.key = q.key cross join messages m \
          on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = s.value"
+    );
+
+    const FEEDBACK: &'static str = concat!(
+        "select ",
+        feedback_columns!(),
+        " from json_each(?2) q cross join json_each(?3) s on s.key = q.key \
+         cross join json_each(?4) r on r.key = q.key \
+         cross join feedback f on f.tenant_id = ?1 and f.conversation_id = unhex(q.value) \
+            and f.message_seq = s.value and f.principal = r.value \
+         cross join conversations c on c.tenant_id = ?1 and c.id = f.conversation_id"
     );
 
     const SNAPSHOTS: &'static str = "\

@@ -26,6 +26,7 @@ mod credentials;
 mod error;
 mod events;
 mod facts;
+mod feedback;
 mod fragments;
 mod location;
 mod log_trim;

@@ -4,6 +4,16 @@ use relational::{message_columns, message_turn_columns, page_budget, repositorie
 
 use crate::{SqliteStore, fragments::visible};
 
+/// The ratings of message `m` in conversation `c`, which are looked up only if the conversation has any.
+macro_rules! ratings {
+    () => {
+        "case when c.has_feedback then (select json_group_array(json_object( \
+            'principal', f.principal, 'rating', f.rating, 'comment', f.comment, 'at', f.updated_at) \
+            order by f.principal) from feedback f where f.tenant_id = m.tenant_id \
+            and f.conversation_id = m.conversation_id and f.message_seq = m.seq) end as feedback"
+    };
+}
+
 /// A page of messages joined to the tenant's head and to their conversation, if it exists.
 macro_rules! page {
     ($after:literal, $order:literal) => {
@@ -12,6 +22,8 @@ macro_rules! page {
             message_columns!(),
             ", ",
             message_turn_columns!(),
+            ", c.user_id as owner, ",
+            ratings!(),
             " from tenants t left join conversations c \
              on c.tenant_id = t.id and c.id = ?2 and ",
             visible!(),
@@ -21,7 +33,12 @@ macro_rules! page {
                     "select seq, octet_length(json_quote(content)) + case role \
                      when 'agent' then coalesce((select octet_length(r.tool_calls) from turns r \
                         where r.tenant_id = messages.tenant_id and r.id = messages.turn_id), 0) \
-                     else 0 end as bytes from messages \
+                     else 0 end + case when (select has_feedback from conversations \
+                        where tenant_id = ?1 and id = ?2) \
+                     then coalesce((select sum(octet_length(json_quote(f.comment)) + 200) from feedback f \
+                        where f.tenant_id = messages.tenant_id \
+                        and f.conversation_id = messages.conversation_id \
+                        and f.message_seq = messages.seq), 0) else 0 end as bytes from messages \
                      where tenant_id = ?1 and conversation_id = ?2 \
                      and (?5 or superseded_at is null) and ",
                     $after,

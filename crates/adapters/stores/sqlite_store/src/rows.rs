@@ -9,6 +9,7 @@ mod change;
 mod conditions;
 mod conversations;
 mod credentials;
+mod feedback;
 mod log;
 mod messages;
 mod notes;
@@ -37,6 +38,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     users::STATEMENTS,
     messages::STATEMENTS,
     notes::STATEMENTS,
+    feedback::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -106,6 +108,8 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.deleted_messages, messages::delete);
     changes.try_each(&rows.notes, notes::insert)?;
     changes.each(&rows.deleted_notes, notes::delete);
+    changes.each(&rows.feedback, feedback::save);
+    changes.each(&rows.deleted_feedback, feedback::delete);
     changes.each(&rows.events, log::insert_event);
     changes.each(&rows.released, log::release_key);
     changes.each(&rows.idempotency, log::write_record);

@@ -17,7 +17,7 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         ("userId", "maxLength", sizes.user_id_characters),
         ("title", "maxLength", sizes.title_characters),
     ];
-    let members: [(&str, &[Limit]); 10] = [
+    let members: [(&str, &[Limit]); 11] = [
         (
             "AgentDraft",
             &[
@@ -49,6 +49,10 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         ),
         ("ConversationRequest", &conversation),
         ("ConversationDraft", &conversation),
+        (
+            "FeedbackDraft",
+            &[("userId", "maxLength", sizes.user_id_characters)],
+        ),
         (
             "UserTokenDraft",
             &[("userId", "maxLength", sizes.user_id_characters)],

@@ -46,6 +46,7 @@ pub const BODIES: &[&str] = &[
     "StaffMessageDraft",
     "StaffMessageDraftPatch",
     "NoteDraft",
+    "FeedbackDraft",
     "UserDraft",
     "UserDraftPatch",
     "KeyDraft",

@@ -111,6 +111,7 @@ const fn content(kind: EventType) -> &'static str {
         EventType::UserUpdated => "UserEventData",
         EventType::MessageCreated | EventType::MessageUpdated => "MessageEventData",
         EventType::MessageDeleted => "MessageDeletedEventData",
+        EventType::MessageRated => "MessageRatedEventData",
         EventType::ConversationCreated | EventType::ConversationUpdated => "ConversationEventData",
         EventType::ConversationDeleted => "ConversationDeletedEventData",
         EventType::MessagesSuperseded => "MessagesSupersededEventData",

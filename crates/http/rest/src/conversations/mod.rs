@@ -1,6 +1,7 @@
 //! `/api/conversations`.
 
 mod create;
+mod feedback;
 mod follow;
 mod list;
 mod messages;
@@ -10,6 +11,10 @@ mod staff_messages;
 mod turns;
 
 pub use create::{__path_create_conversation, ConversationRequest, create_conversation};
+pub use feedback::{
+    __path_delete_feedback, __path_list_feedback, __path_rate_message, delete_feedback,
+    list_feedback, rate_message,
+};
 pub use follow::{__path_follow_conversation, follow_conversation};
 pub use list::{__path_list_conversations, list_conversations};
 pub use messages::{__path_list_messages, list_messages};

@@ -37,6 +37,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         whole_credentials,
         users,
         notes,
+        feedback,
         idempotency,
         nodes,
         logged,
@@ -68,6 +69,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.users.extend(found(users, |key| all.users.get(key)));
     let notes = notes.iter().filter(|note| all.notes.contains(note));
     asked.notes.extend(notes.cloned());
+    let ratings = found(feedback, |key| all.feedback.get(key));
+    asked.feedback.extend(ratings);
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));

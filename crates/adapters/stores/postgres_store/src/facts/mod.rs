@@ -13,9 +13,10 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, note, running_turn, turn,
-            user, whole_credential,
+            add_steps, agent_id, agent_version, credential, feedback, head, named, note,
+            running_turn, turn, user, whole_credential,
         },
+        principal_column,
     },
 };
 use sqlx::{
@@ -33,8 +34,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, HEADS_AND_AGENTS, JOURNALS,
-    LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, HEADS_AND_AGENTS,
+    JOURNALS, LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -79,6 +80,7 @@ pub(crate) async fn read(
     credentials(connection, query, facts).await?;
     users(connection, query, facts).await?;
     notes(connection, query, facts).await?;
+    ratings(connection, query, facts).await?;
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
         add(connection, &mut facts.turns, turns, "turns", turn).await?;
@@ -135,6 +137,28 @@ async fn notes(
         .bind(ids);
     let found = &mut facts.notes;
     add(connection, found, notes, "conversation_notes", note).await
+}
+
+async fn ratings(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.feedback.is_empty() {
+        return Ok(());
+    }
+    let keys = query.feedback.iter();
+    let tenants: Vec<_> = keys.clone().map(|(of, _)| of.as_str()).collect();
+    let conversations = keys.clone().map(|(_, key)| key.conversation_id.uuid());
+    let seqs: Vec<_> = keys.clone().map(|(_, key)| key.message_seq).collect();
+    let principals: Vec<_> = keys.map(|(_, key)| principal_column(key)).collect();
+    let ratings = sqlx::query(FEEDBACK)
+        .bind(tenants)
+        .bind(conversations.collect::<Vec<_>>())
+        .bind(seqs)
+        .bind(principals);
+    let found = &mut facts.feedback;
+    add(connection, found, ratings, "feedback", feedback).await
 }
 
 async fn running_turns(

@@ -104,6 +104,20 @@ relational::statements! {
         join conversation_notes n on n.tenant_id = q.tenant \
             and n.conversation_id = q.conversation and n.id = q.id";
 
+    /// Messages, with their ratings by one principal each, if they have them.
+    pub(super) const FEEDBACK: &str = "\
+        select q.tenant as tenant_id, m.conversation_id, m.seq as message_seq, q.principal, \
+            f.rating, f.comment, f.updated_at, c.user_id as owner \
+        from unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[]) \
+            as q (tenant, conversation, seq, principal) \
+        cross join lateral (select * from messages m where m.tenant_id = q.tenant \
+            and m.conversation_id = q.conversation and m.seq = q.seq limit 1) m \
+        cross join lateral (select * from conversations c where c.tenant_id = q.tenant \
+            and c.id = q.conversation limit 1) c \
+        left join lateral (select * from feedback f where f.tenant_id = q.tenant \
+            and f.conversation_id = q.conversation and f.message_seq = q.seq \
+            and f.principal = q.principal limit 1) f on true";
+
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
             r.released_into, r.released_by, r.answer, r.created_at \

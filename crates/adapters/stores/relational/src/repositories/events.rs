@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use domain::{Agent, Conversation, ConversationId, EventType, Message, Seq, TenantId, TurnId};
+use domain::{
+    Agent, Audience, Conversation, ConversationId, EventType, Message, Seq, TenantId, TurnId,
+};
 use ports::{
     ContentQuery, EventContent, EventDecision, EventLog, EventPage, EventQuery, EventScan,
     EventTurn, LogBounds, LogHead, LoggedChange, RepositoryError,
@@ -17,8 +19,8 @@ use crate::{
     statements,
     store::Store,
     stored::{
-        EMPTY_LOG, LogColumns, StoredChange, StoredConversation, StoredEvent, StoredMessage,
-        StoredSnapshot, StoredTurn, events_with_bounds,
+        EMPTY_LOG, LogColumns, StoredChange, StoredConversation, StoredEvent, StoredFeedback,
+        StoredMessage, StoredSnapshot, StoredTurn, events_with_bounds, principal_column,
     },
 };
 
@@ -50,6 +52,7 @@ pub trait EventSql:
              + ReadAs<StoredTurn>
              + ReadAs<StoredConversation>
              + ReadAs<StoredMessage>
+             + ReadAs<StoredFeedback>
              + ReadAs<StoredSnapshot>
              + ReadAs<StoredChange>
              + ReadAs<(i64,)>
@@ -61,7 +64,7 @@ pub trait EventSql:
         /// The bounds of the log, and at most 3 of the next 4 events after position 2. They pass the
         /// filters 5 (types), 6 (an agent) and 7 (a conversation), each unless it is null. Visible are
         /// events of agents if 8 is true, and of users if 13 is; those of conversations if 9 is true, else those of turns of
-        /// principal 10, and all of these only of user 11, unless it is null: of the conversations that
+        /// principal 10, ratings by principals other than the user if 14 is true, and all of these only of user 11, unless it is null: of the conversations that
         /// belong to user 11 now, and the moves by which user 11 has lost one, as deletions.
         const PAGE: &'static str;
 
@@ -76,6 +79,9 @@ pub trait EventSql:
 
         /// The messages of the conversations with the ids 2, each at its position of 3.
         const MESSAGES: &'static str;
+
+        /// The ratings with the keys in 2 (conversations), 3 (positions of messages) and 4 (principals).
+        const FEEDBACK: &'static str;
 
         /// The agents after the events at the positions 2.
         const SNAPSHOTS: &'static str;
@@ -161,7 +167,7 @@ fn filters<'a>(
     types: &'a [&'a str],
     scanned: i64,
     agents: Option<&'a [Uuid]>,
-) -> [Parameter<'a>; 13] {
+) -> [Parameter<'a>; 14] {
     let visibility = query.visibility.as_ref();
     let principal = visibility.map(|visibility| visibility.principal.as_str());
     let user_id = visibility.and_then(|visibility| visibility.user_id.as_deref());
@@ -181,6 +187,7 @@ fn filters<'a>(
         user_id,
         Parameter::Ids(agents),
         visibility.is_none_or(|visibility| visibility.users),
+        visibility.is_none_or(|visibility| visibility.audience == Audience::Staff),
     ]
 }
 
@@ -218,6 +225,20 @@ async fn content<S: EventSql>(
             let message: Message = row.into();
             Ok(((message.conversation_id, message.seq), message))
         })?;
+    }
+    if !wanted.feedback.is_empty() {
+        let keys = wanted.feedback.iter();
+        let of: Vec<_> = keys.clone().map(|key| key.conversation_id.uuid()).collect();
+        let seqs: Vec<_> = keys.clone().map(|key| key.message_seq).collect();
+        let principals: Vec<_> = keys.map(principal_column).collect();
+        let parameters = parameters![
+            tenant,
+            of.as_slice(),
+            Parameter::Numbers(&seqs),
+            Parameter::Texts(Some(&principals)),
+        ];
+        let rows = store.fetch_all(S::FEEDBACK, parameters).await?;
+        content.feedback = read::rows("feedback", rows, |row: StoredFeedback| Ok(row.into()))?;
     }
     let snapshots: Vec<i64> = wanted.snapshots.into_iter().map(|seq| seq.0).collect();
     if !snapshots.is_empty() {

@@ -6,6 +6,7 @@ mod agents;
 mod conversations;
 mod credentials;
 mod events;
+mod feedback;
 mod first_key;
 mod histories;
 mod idempotency;
@@ -25,6 +26,7 @@ pub use agents::AgentSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
 pub use events::EventSql;
+pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
 pub use messages::MessageSql;
 pub use nodes::NodeSql;
@@ -50,6 +52,7 @@ pub trait RepositorySql:
     + ConversationSql
     + CredentialSql
     + EventSql
+    + FeedbackSql
     + LogTrimSql
     + MessageSql
     + NodeSql
@@ -82,6 +85,7 @@ pub fn storage<S: RepositorySql>(
         writes,
         agents: repositories.clone(),
         conversations: repositories.clone(),
+        feedback: repositories.clone(),
         turns: repositories.clone(),
         sweep: repositories.clone(),
         idempotency: repositories.clone(),
@@ -105,6 +109,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
+        <S as FeedbackSql>::STATEMENTS,
         <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,

@@ -1,15 +1,18 @@
 //! The facts of a batch as they are stored.
 
 use domain::{
-    AgentId, ConversationId, Credential, CredentialId, NodeId, NoteId, Seq, TenantId, TurnId, User,
+    AgentId, ConversationId, Credential, CredentialId, Feedback, NodeId, NoteId, Seq, TenantId,
+    TurnId, User,
 };
 use ports::{
     ConversationName, Facts, RepositoryError,
-    write_store::{ConversationFacts, CredentialFacts, InTenant, NoteKey, RunningTurn, TurnRow},
+    write_store::{
+        ConversationFacts, CredentialFacts, FeedbackKey, InTenant, NoteKey, RunningTurn, TurnRow,
+    },
 };
 use uuid::Uuid;
 
-use super::{StoredCredential, StoredUserInTenant, turn::StoredTurn};
+use super::{StoredCredential, StoredMessageFeedback, StoredUserInTenant, turn::StoredTurn};
 use crate::column::{self, StoredTime, TextList};
 
 /// The facts about a conversation as they are stored.
@@ -119,6 +122,13 @@ pub fn note((of, conversation, id): (String, Uuid, Uuid)) -> Result<NoteKey, Rep
         conversation_id: ConversationId::new(conversation),
         id: NoteId::new(id),
     })
+}
+
+/// Converts the rating of a message.
+pub fn feedback(
+    row: StoredMessageFeedback,
+) -> Result<(InTenant<FeedbackKey>, Option<Feedback>), RepositoryError> {
+    row.try_into()
 }
 
 /// Converts the columns `tenant_id`, `agent_id`, `user_id`, `key` and `id` of a conversation.

@@ -7,6 +7,7 @@ use domain::{
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::feedback::StoredRating;
 use crate::column::{self, StoredTime};
 
 /// The columns of a message `m`.
@@ -81,6 +82,11 @@ pub struct StoredListedMessage {
     turn_usage: Option<Json<Usage>>,
     action_expires_at: Option<StoredTime>,
     turn_conversation_id: Option<Uuid>,
+    /// Only in listings of conversations with ratings.
+    #[sqlx(default)]
+    feedback: Option<Json<Vec<StoredRating>>>,
+    #[sqlx(default)]
+    owner: Option<String>,
 }
 
 /// A message that is found by its id.
@@ -110,6 +116,7 @@ impl From<StoredListedMessage> for Message {
         let status = row.turn_status.as_deref().map(TurnStatus::read);
         let status = status.filter(|status| status.is_final() || !is_copy);
         if message.role == Role::Agent {
+            let ratings = row.feedback.into_iter().flat_map(|ratings| ratings.0);
             return Self {
                 turn_status: status.filter(|status| !status.is_final()),
                 tool_calls: column::tool_calls(
@@ -118,6 +125,9 @@ impl From<StoredListedMessage> for Message {
                     row.action_expires_at.is_some() && status.is_some(),
                 ),
                 usage: row.turn_usage.map(|usage| usage.0).or(message.usage),
+                feedback: ratings
+                    .map(|rating| rating.into_feedback(row.owner.as_deref()))
+                    .collect(),
                 ..message
             };
         }

@@ -6,7 +6,8 @@ use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, T
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
     write_store::{
-        ConversationFacts, EventInDoubt, InTenant, LoggedQuery, NoteKey, RecordKey, RunningTurn,
+        ConversationFacts, EventInDoubt, FeedbackKey, InTenant, LoggedQuery, NoteKey, RecordKey,
+        RunningTurn,
     },
 };
 use relational::{
@@ -15,9 +16,10 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, head, named, note, running_turn, turn,
-            user, whole_credential,
+            add_steps, agent_id, agent_version, credential, feedback, head, named, note,
+            running_turn, turn, user, whole_credential,
         },
+        principal_column,
     },
 };
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
@@ -32,8 +34,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, HEADS, JOURNALS, LIVE_NODES, LOGGED,
-    NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, HEADS, JOURNALS, LIVE_NODES,
+    LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -52,9 +54,12 @@ pub(crate) async fn read(
     let users = query.users.iter().map(|(of, id)| (of.as_str(), id));
     let users = BatchQuery::new(USERS, users)?;
     let notes = BatchQuery::new(NOTES, query.notes.iter().map(note_key))?;
-    let [found, running, journals, whole, users, notes] =
-        fetch(connection, [turns, running, journals, whole, users, notes]).await?;
+    let ratings = BatchQuery::new(FEEDBACK, query.feedback.iter().map(feedback_key))?;
+    let queries = [turns, running, journals, whole, users, notes, ratings];
+    let [found, running, journals, whole, users, notes, ratings] =
+        fetch(connection, queries).await?;
     add(&mut facts.notes, "conversation_notes", notes, note)?;
+    add(&mut facts.feedback, "feedback", ratings, feedback)?;
     add(&mut facts.users, "users", users, user)?;
     add(&mut facts.turns, "turns", found, turn)?;
     add(&mut facts.running_turns, "turns", running, running_turn)?;
@@ -178,6 +183,12 @@ fn note_key(note: &NoteKey) -> (&str, Simple, Simple) {
 fn running_key(turn: &RunningTurn) -> (&str, Simple, Simple) {
     let (id, node) = (turn.id.uuid().simple(), turn.node.uuid().simple());
     (turn.tenant.as_str(), id, node)
+}
+
+fn feedback_key((tenant, of): &InTenant<FeedbackKey>) -> (&str, Simple, i64, &str) {
+    let conversation = of.conversation_id.uuid().simple();
+    let principal = principal_column(of);
+    (tenant.as_str(), conversation, of.message_seq, principal)
 }
 
 /// The columns of a conversation's name. The user is empty if the conversation has no user.

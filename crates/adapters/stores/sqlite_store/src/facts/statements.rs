@@ -87,6 +87,17 @@ relational::statements! {
         cross join conversation_notes n on n.tenant_id = q.value ->> 0 \
             and n.conversation_id = unhex(q.value ->> 1) and n.id = unhex(q.value ->> 2)";
 
+    /// Messages, with their ratings by one principal each, if they have them.
+    pub(super) const FEEDBACK: &str = "\
+        select m.tenant_id, m.conversation_id, m.seq as message_seq, q.value ->> 3 as principal, \
+            f.rating, f.comment, f.updated_at, c.user_id as owner \
+        from json_each(?) q \
+        cross join messages m on m.tenant_id = q.value ->> 0 \
+            and m.conversation_id = unhex(q.value ->> 1) and m.seq = q.value ->> 2 \
+        cross join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id \
+        left join feedback f on f.tenant_id = m.tenant_id and f.conversation_id = m.conversation_id \
+            and f.message_seq = m.seq and f.principal = q.value ->> 3";
+
     pub(super) const RECORDS: &str = "\
         select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
             r.released_into, r.released_by, r.answer, r.created_at \

@@ -83,6 +83,7 @@ fn logged(seq: i64, new_event: NewEvent) -> LoggedEvent {
             from: Some("ada".to_owned()),
             version: 1,
         }),
+        is_for_staff: false,
         event: Event {
             seq: Seq(seq),
             id: Uuid::nil(),
