@@ -46,9 +46,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         running_turns,
     } = query;
     asked.heads.extend(found(tenants, |key| all.heads.get(key)));
-    asked
-        .agents
-        .extend(found(agents, |key| all.agents.get(key)));
+    let agents = found(agents, |key| all.agents.get(key));
+    asked.agents.extend(agents);
     let existing = new_agents.iter();
     let existing = existing.filter(|key| all.existing_agents.contains(key));
     asked.existing_agents.extend(existing.cloned());
