@@ -38,6 +38,34 @@ pub(crate) async fn staff(api: &ApiServer) -> Caller {
     api.caller_with_scopes(&scopes).await
 }
 
+/// While staff handles the conversation, a decision makes the call, or does not, and the agent is silent.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_reports_no_decision_while_staff_handles_the_conversation() {
+    let api = ApiServer::start().await;
+    let agent = calculating_agent(&api, "staff").await;
+    for (choice, status) in [("approve", "ok"), ("deny", "denied")] {
+        let asked = ask(&api, &agent).await;
+        let id = text(&asked["turnId"]);
+        let path = format!("/api/conversations/{}", text(&asked["conversationId"]));
+        let writer = api.writer();
+        writer
+            .patch(&path, json!({"handledBy": "staff"}))
+            .await
+            .ok();
+        let before = api.reader().get(&path).await.ok();
+        let staff = staff(&api).await;
+        let decided = staff.post(&actions(&id), decision(&id, choice)).await;
+        assert_eq!(decided.status, 202, "{}", decided.text());
+        let reported = reported(&api, &decided.json()).await;
+        assert_eq!(reported["finishReason"], "handed_over");
+        assert_eq!(reported["reply"], json!(null));
+        assert_eq!(reported["toolCalls"][0]["status"], status);
+        let after = api.reader().get(&path).await.ok();
+        assert_eq!(after["messageCount"], before["messageCount"]);
+    }
+    api.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn staff_decides_later_and_another_turn_reports_it() {
     let api = ApiServer::start().await;

@@ -135,6 +135,7 @@ impl AnswerTurn {
             principal: self.stamp.actor.clone(),
             message_id: self.reply_id,
             reuses_message: true,
+            is_for_staff: conversation.is_for_staff(),
             reply_id: Some(self.reply_id),
             message_seq: is_free.then_some(conversation.last_message_seq + 1),
             turn_number: is_free.then_some(conversation.turn_count),

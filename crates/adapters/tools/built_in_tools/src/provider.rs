@@ -92,7 +92,8 @@ fn refuse_others(arguments: &ToolArguments, known: &str) -> Result<(), ToolError
 /// Returns an optional string argument.
 fn text<'a>(arguments: &'a ToolArguments, name: &str) -> Result<Option<&'a str>, ToolError> {
     match arguments.get(name) {
-        None => Ok(None),
+        // Some models send null for an argument that they leave out.
+        None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(ToolError::InvalidArguments(format!(
             "`{name}` must be a string"
