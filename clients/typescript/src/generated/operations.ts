@@ -23,6 +23,8 @@ export interface Operations {
     writeMessage: "post /api/conversations/{id}/messages",
     patchMessage: "patch /api/conversations/{id}/messages/{messageId}",
     deleteMessage: "delete /api/conversations/{id}/messages/{messageId}",
+    rateMessage: "put /api/conversations/{id}/messages/{messageId}/feedback",
+    deleteFeedback: "delete /api/conversations/{id}/messages/{messageId}/feedback",
     listNotes: "get /api/conversations/{id}/notes",
     writeNote: "post /api/conversations/{id}/notes",
     deleteNote: "delete /api/conversations/{id}/notes/{noteId}",
@@ -33,6 +35,9 @@ export interface Operations {
   },
   events: {
     list: "get /api/events"
+  },
+  feedback: {
+    list: "get /api/feedback"
   },
   keys: {
     list: "get /api/keys",
@@ -90,9 +95,10 @@ export interface Operations {
 export const operations = {
   agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
   capabilities: "list get",
-  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
+  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},rateMessage put /{id}/messages/{messageId}/feedback,deleteFeedback delete /{id}/messages/{messageId}/feedback,listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
+  feedback: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   limits: "get get",
   nodes: "list get",

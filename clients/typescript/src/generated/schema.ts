@@ -172,6 +172,22 @@ export interface paths {
         patch: operations["patch_message"];
         trace?: never;
     };
+    "/api/conversations/{id}/messages/{messageId}/feedback": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never;
+        /**
+         * Rate a message of the agent or of staff.
+         * @description The user of a conversation has one rating of each message, and so has every other principal. It replaces the
+         *     one before. A key or a client rates for the user with `userId`.
+         */
+        put: operations["rate_message"];
+        post?: never;
+        /** Delete the rating of a message. Without one, nothing happens. */
+        delete: operations["delete_feedback"];
+        options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/conversations/{id}/notes": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -243,6 +259,17 @@ export interface paths {
          *     and sockets send it.
          */
         get: operations["list_events"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/feedback": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * List ratings of messages, the one that has changed last first. Users see their own.
+         * @description A page looks at no more than 10,000 ratings, so it can be short, or empty, and have a `nextCursor`.
+         */
+        get: operations["list_feedback"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/keys": {
@@ -1706,7 +1733,7 @@ export interface components {
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageRatedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
@@ -1776,6 +1803,28 @@ export interface components {
          * @enum {string}
          */
         FaultCode: "required" | "unknown_member" | "duplicate_member" | "wrong_type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_many" | "bad_character" | "bad_format" | "duplicate_item" | "unknown_value" | "not_combinable";
+        /** @description A rating of a message. */
+        Feedback: {
+            /** @description The reason; null without one. */
+            comment?: string | null;
+            /** @description The principal that has rated. Absent if that is the user of the conversation. */
+            principal?: components["schemas"]["PrincipalId"];
+            /** @description `up` or `down`. */
+            rating: components["schemas"]["Rating"];
+            /** @description The time of the last change. */
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description The user of the conversation, if it has rated; null if another principal has. */
+            userId?: string | null;
+        };
+        /** @description A rating that is to be stored. */
+        FeedbackDraft: {
+            /** @description The reason. Default: none. */
+            comment?: string | null;
+            /** @description `up` or `down`. */
+            rating: components["schemas"]["Rating"];
+            /** @description The user of the conversation, if a key or a client rates for it. */
+            userId?: string | null;
+        };
         /**
          * @description The reason why a reply ended.
          * @enum {string}
@@ -2163,6 +2212,8 @@ export interface components {
             engine?: string;
             /** @description On user messages of a listing whose turn has failed or was cancelled: the reason. */
             error?: components["schemas"]["MessageError"];
+            /** @description On agent messages of a listing that were rated: the ratings. Users see their own. */
+            feedback?: components["schemas"]["Feedback"][];
             /** @description On agent messages: the reason why the reply ended. */
             finishReason?: components["schemas"]["FinishReason"];
             /** @description The message's id. */
@@ -2245,6 +2296,23 @@ export interface components {
              */
             seq: number;
         };
+        /** @description The event `message.rated`. */
+        MessageRatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["MessageRatedEventDataOrDeleted"];
+            /** @constant */
+            type: "message.rated";
+        };
+        /**
+         * MessageRatedEventData
+         * @description The content of `message.rated`.
+         */
+        MessageRatedEventData: {
+            feedback?: components["schemas"]["Feedback"] | null;
+            /** @description The message. */
+            message: components["schemas"]["MessagePlace"];
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        MessageRatedEventDataOrDeleted: components["schemas"]["MessageRatedEventData"] | components["schemas"]["DeletedEventData"];
         /** @description The event `messages.superseded`. */
         MessagesSupersededEvent: components["schemas"]["EventHead"] & {
             data: components["schemas"]["MessagesSupersededEventDataOrDeleted"];
@@ -2482,6 +2550,15 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description One page of a list. */
+        PageOf_RatedMessage: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["RatedMessage"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description One page of a list. */
         PageOf_Turn: {
             /** @description The items, in the order of the list. */
             data: components["schemas"]["Turn"][];
@@ -2674,6 +2751,20 @@ export interface components {
              */
             perMinute: number;
         };
+        /** @description A rating in a listing, with what was rated. */
+        RatedMessage: components["schemas"]["Feedback"] & {
+            /** @description The agent of the conversation. */
+            agentId: components["schemas"]["AgentId"];
+            /**
+             * Format: int64
+             * @description The version of the agent that replied; null for greetings and messages of staff.
+             */
+            agentVersion?: number | null;
+            /** @description The conversation of the message. */
+            conversationId: components["schemas"]["ConversationId"];
+            /** @description The message. */
+            messageId: components["schemas"]["MessageId"];
+        };
         RateLimitProblem: components["schemas"]["Problem"] & {
             /** @description The limits that rejected the request, by their names in `RateLimit-Policy`. `user_tokens` counts the tokens issued to users, `log_bytes` the bytes of agents' events, `streams` the open streams, and `address` the requests from one network address without a recently verified credential. */
             violatedPolicies?: ("requests" | "chat" | "user_tokens" | "log_bytes" | "streams" | "commands" | "address")[];
@@ -2699,6 +2790,11 @@ export interface components {
             /** @description Tokens that the caller issues to users. */
             userTokens: components["schemas"]["Quota"];
         };
+        /**
+         * @description A judgement of a message.
+         * @enum {string}
+         */
+        Rating: "up" | "down";
         /** @description A region of the service. */
         RegionEntry: {
             /** @description True for the region of the primary database, where writes are decided. */
@@ -3777,6 +3873,8 @@ export interface components {
         KeyId: string;
         /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
         Limit: number;
+        /** @description The message. */
+        MessageMessageId: components["schemas"]["MessageId"];
         /** @description The message of staff. */
         MessageOfStaffMessageId: components["schemas"]["MessageId"];
         /** @description `asc`: oldest first (default). `desc`: newest first. */
@@ -4909,6 +5007,101 @@ export interface operations {
             503: components["responses"]["StoreUnavailable"];
         };
     };
+    rate_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+                /** @description The message. */
+                messageId: components["parameters"]["MessageMessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "comment": "The price is wrong.",
+                 *       "rating": "down"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FeedbackDraft"];
+            };
+        };
+        responses: {
+            /** @description The rating. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Feedback"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    delete_feedback: {
+        parameters: {
+            query?: {
+                /** @description The user of the conversation, if a key or a client deletes its rating. */
+                userId?: string;
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The conversation. */
+                id: components["parameters"]["ConversationId"];
+                /** @description The message. */
+                messageId: components["parameters"]["MessageMessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message has no such rating. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
     list_notes: {
         parameters: {
             query?: {
@@ -5235,6 +5428,58 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    list_feedback: {
+        parameters: {
+            query?: {
+                /** @description Only ratings of messages of this agent. */
+                agentId?: string;
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only ratings that have changed last at this time or later. */
+                from?: components["schemas"]["Timestamp"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only these ratings. */
+                rating?: "up" | "down";
+                /** @description Only ratings that have changed last before this time. */
+                to?: components["schemas"]["Timestamp"];
+            };
+            header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of ratings. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Event-Seq": components["headers"]["XEventSeq"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_RatedMessage"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
         };
