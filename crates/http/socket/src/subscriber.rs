@@ -9,7 +9,7 @@ use application::{
     live_turns::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
 };
-use domain::{FaultCode, Seq, Turn};
+use domain::{Audience, FaultCode, Seq, Turn};
 use futures::future::LocalBoxFuture;
 use kit::{
     auth::{Authorized, EventsRead},
@@ -199,9 +199,13 @@ impl Subscriber {
         if !is_followed || !is_shown || send_queue.is_congested() {
             return Ok(());
         }
+        let actor = match self.visibility.audience {
+            Audience::Staff => update.actor.clone(),
+            Audience::User => update.actor.shown_to(update.user_id.as_deref()),
+        };
         let event = LiveEvent::TypingUpdated {
             conversation_id: update.conversation_id,
-            actor: update.actor.clone(),
+            actor,
             typing: update.typing,
         };
         send_queue.push(encode(&ServerFrame::Live { event }))

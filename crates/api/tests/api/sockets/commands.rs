@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::client::{SocketClient, Upgrade};
-use crate::api_server::{ApiServer, id_of};
+use crate::{
+    api_server::{ApiServer, id_of},
+    user_tokens::{BACKEND, backend, user},
+};
 
 const UNKNOWN_ID: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
@@ -264,6 +267,24 @@ async fn typing_is_sent_to_subscribers_and_never_stored() {
     }
     let after = api.reader().get("/api/events").await.ok();
     assert_eq!(before["headSeq"], after["headSeq"]);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn users_do_not_see_which_member_of_staff_types() {
+    let api = ApiServer::start().await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let draft = json!({"agentId": api.agent_id().await, "userId": "ada"});
+    let conversation = id_of(&api.conversation(draft).await);
+    let channel = format!("conversation:{conversation}");
+    let mut page = SocketClient::connected(&api, &ada, &[&channel]).await;
+    let mut desk = SocketClient::connected(&api, &api.writer(), &[]).await;
+    let members = json!({"conversationId": conversation, "typing": true});
+    desk.expect_success("typing", members).await;
+    let event = page.next_of_type("live").await["event"].clone();
+    let shown = ["type", "actor"].map(|member| &event[member]);
+    assert_eq!(json!(shown), json!(["typing.updated", "staff"]));
     api.stop().await;
 }
 
