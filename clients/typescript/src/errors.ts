@@ -35,7 +35,7 @@ export class ConnectionError extends Error {
   constructor(
     message?: string,
     options?: ErrorOptions,
-    readonly title = "The service cannot be reached.",
+    readonly title = globalThis.navigator?.onLine === false ? "You are offline." : "The service cannot be reached.",
   ) {
     super(message, options);
   }

@@ -1,10 +1,12 @@
-import { lost, type ProblemCode, ProblemError } from "./errors.js";
+import { lost, type ProblemCode, ProblemError, type ServiceError } from "./errors.js";
+import type { LogEvent } from "./events.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyLive, type ConversationState, hasEnded, type Messages, merge, messageOf, withReply } from "./message.js";
+import { applyLive, type ConversationState, changeSent, hasEnded, type Messages, merge, messageOf, now, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
 import { segment, type Transport } from "./transport.js";
+import { isLast } from "./turn.js";
 
 /** The identity of a conversation: its id, such as one of a list, or your own name for it. */
 export type ConversationName =
@@ -28,21 +30,27 @@ type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Re
 
 const reasonIs = (error: unknown, code: ProblemCode): boolean => lost(error).code === code;
 
-/** The number of messages that are loaded. */
-const LOADED = 100;
+/** The number of messages of a page. */
+const PAGE = 100;
 
 /** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
 export interface View {
   readonly shown: MutableState<ConversationState>;
   change(this: void, changed: (messages: Messages) => Messages): void;
+  /** Changes the status and the messages; what has failed before is over. */
+  proceed(this: void, status: ConversationState["status"], changed?: (messages: Messages) => Messages, error?: ServiceError): void;
   /** The turn whose stream this tab reads. */
   turnId: string | undefined;
   /** Resolves once the turn of the newest request of this tab is known. */
   turnKnown: Promise<void> | undefined;
   /** The number of requests of this tab that have not ended. */
   active: number;
-  /** Reads the conversation and its newest messages. */
-  read(signal: AbortSignal): Promise<Page<"get"> | undefined>;
+  /** True if the newest attempt to read something has failed. */
+  isUnread: boolean;
+  /** Reads the conversation with the messages that are shown, or only with its newest page of them. */
+  read(signal: AbortSignal, isNewest?: boolean): Promise<Page<"get"> | undefined>;
+  /** Reads the page of messages before those that are shown. */
+  readOlder(signal: AbortSignal): Promise<void>;
   /** Follows the changes of the conversation since it was read; those of the agent until it exists. */
   follow(conversationId: string | undefined, signal: AbortSignal): void;
   unfollow(): void;
@@ -52,14 +60,78 @@ export interface View {
 }
 
 export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, agentId, key, userId }: NameParts): View => {
-  const shown = createState<ConversationState>({ messages: [], status: "loading" });
+  const shown = createState<ConversationState>({ messages: [], hasOlder: false, status: "loading" });
   /** The position of the messages in the log, the channel that is followed from there, and the newest change. */
   let position = 0;
   let followed: string | undefined;
   let stop = () => {};
   let newest: Promise<void> = Promise.resolve();
+  /** The conversation that was read, the cursor of its messages before those that are shown, and the end of the newest read. */
+  let known: string | undefined;
+  let cursor: string | null | undefined;
+  let reading: Promise<unknown> = Promise.resolve();
 
-  const change: View["change"] = (changed) => shown.update((state) => ({ ...state, messages: changed(state.messages) }));
+  const change: View["change"] = (changed) =>
+    shown.update((state) => ({ ...state, messages: changed(state.messages), hasOlder: cursor != null }));
+  const proceed: View["proceed"] = (status, changed = (messages) => messages, error) =>
+    shown.update((state) => ({ ...state, messages: changed(state.messages), status, error }));
+
+  /** Reads after the earlier reads, whose older state must not replace a newer one. */
+  const inOrder = <Result>(read: () => Promise<Result>): Promise<Result> => {
+    const result = reading.then(read);
+    reading = result.then(
+      () => (view.isUnread = false),
+      () => (view.isUnread = true),
+    );
+    return result;
+  };
+
+  /** Returns a page of messages, the oldest first. */
+  const readPage = async (from: string | null | undefined, signal: AbortSignal) => {
+    const query = { order: "desc", limit: PAGE, cursor: from ?? undefined } as const;
+    const { data, nextCursor } = await rest.conversations.listMessages(known as string, query, { signal });
+    return { page: data.map(messageOf).reverse(), next: nextCursor };
+  };
+
+  const readShown = async (signal: AbortSignal, isNewest: boolean | undefined) => {
+    const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
+    try {
+      const found = await transport.send({ ...named, signal }, async (response): Promise<Page<"get"> | undefined> => {
+        // The events since the first read are followed: the others can show some of them.
+        position = Number(response.headers.get("X-Event-Seq"));
+        const body = await response.json();
+        return id ? body : (body as Page<"list">).data[0];
+      });
+      known = found?.id;
+      let stored: Messages = [];
+      let next: string | null | undefined;
+      if (found) {
+        do {
+          const read = await readPage(next, signal);
+          next = read.next;
+          stored = [...read.page, ...stored];
+        } while (!isNewest && next && stored.length < shown.getSnapshot().messages.length);
+      } else {
+        const { greeting } = await rest.profiles.get(agentId as string, undefined, { signal });
+        // It will be the first message, once the conversation exists.
+        if (greeting) stored = [messageOf({ id: agentId, role: "agent", content: greeting, createdAt: now() } as Stored)];
+      }
+      change((messages) => {
+        // Older messages stay, unless so many are new that some between are unknown.
+        const at = messages.findIndex((message) => message.id === stored[0]?.id);
+        if (at < 1) cursor = next;
+        return merge([...messages.slice(0, Math.max(at, 0)), ...stored], messages, view.turnId);
+      });
+      return found;
+    } catch (error) {
+      // It was deleted, or never existed.
+      if (reasonIs(error, "conversation_not_found")) {
+        cursor = undefined;
+        change(() => []);
+      }
+      throw error;
+    }
+  };
 
   const show = async (received: ChannelFrame, signal: AbortSignal): Promise<void> => {
     // The turn of a request in progress is shown from its own stream, as soon as it is known.
@@ -70,10 +142,12 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       // Without the scope, the page shows what it sends itself.
       return reasonIs(received.error, "insufficient_scope") ? undefined : view.fail(received.error);
     }
-    const { turnId } = received.event as { turnId?: string };
+    const { turnId, type, data } = received.event as LogEvent & { turnId?: string; data: { message?: Partial<Stored> | null } };
+    const { createdAt, clientMessageId } = data?.message ?? {};
+    // The message of this tab, which is not read again.
+    if (type === "turn.started" && createdAt) change((messages) => changeSent(messages, clientMessageId, { createdAt }));
     if (turnId && (turnId === view.turnId || hasEnded(shown.getSnapshot().messages, turnId))) return;
     if (received.type === "live") return change((messages) => applyLive(messages, received.event));
-    const { type, data } = received.event;
     if (type === "conversation.created") {
       // It may have been deleted since.
       const { conversation } = data as { conversation?: components["schemas"]["Conversation"] };
@@ -82,7 +156,10 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       return;
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
-    const found = await view.read(signal);
+    // These can be of any messages that are shown.
+    const found = await view.read(signal, !/^messages|^message.(updated|deleted)/.test(type));
+    // A turn that has ended without a reply, since staff handled the conversation meanwhile, has begun none.
+    if (isLast(received.event)) change((messages) => messages.filter((it) => it.turnId !== turnId || it.status !== "streaming"));
     // While staff handles the conversation, there is no reply.
     if (type === "turn.started" && found?.handledBy !== "staff") change((messages) => withReply(messages, turnId ?? ""));
     if (view.active < 1) await view.settle(signal);
@@ -91,34 +168,21 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
   const view: View = {
     shown,
     change,
+    proceed,
+    isUnread: false,
     turnId: undefined,
     turnKnown: undefined,
     active: 0,
 
-    async read(signal) {
-      const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
-      try {
-        const found = await transport.send({ ...named, signal }, async (response): Promise<Page<"get"> | undefined> => {
-          // The events since the first of the two reads are followed: the second can show some of them.
-          position = Number(response.headers.get("X-Event-Seq"));
-          const body = await response.json();
-          return id ? body : (body as Page<"list">).data[0];
-        });
-        const read: Promise<{ data?: Stored[]; greeting?: string | null }> = found
-          ? rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal })
-          : rest.profiles.get(agentId as string, undefined, { signal });
-        const { data, greeting } = await read;
-        // It will be the first message, once the conversation exists.
-        const begun = greeting ? [{ id: agentId, role: "agent", content: greeting } as Stored] : [];
-        const stored = (data ?? begun).map(messageOf).reverse();
-        change((messages) => merge(stored, messages, view.turnId));
-        return found;
-      } catch (error) {
-        // It was deleted, or never existed.
-        if (reasonIs(error, "conversation_not_found")) change(() => []);
-        throw error;
-      }
-    },
+    read: (signal, isNewest) => inOrder(() => readShown(signal, isNewest)),
+
+    readOlder: (signal) =>
+      inOrder(async () => {
+        if (!cursor) return;
+        const { page, next } = await readPage(cursor, signal);
+        cursor = next;
+        change((messages) => [...page, ...messages]);
+      }),
 
     follow(conversationId, signal) {
       const channel = conversationId ? `conversation:${conversationId}` : `agent:${agentId}`;
@@ -138,9 +202,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       followed = undefined;
     },
 
-    fail(error) {
-      shown.update(({ messages }) => ({ messages, status: "failed", error: lost(error) }));
-    },
+    fail: (error) => proceed("failed", undefined, lost(error)),
 
     async settle(signal) {
       const { status, turnId } = shown.getSnapshot().messages.at(-1) ?? {};
@@ -148,10 +210,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
         const { error } = await rest.turns.get(turnId, undefined, { signal });
         if (error) return view.fail(new ProblemError(error));
       }
-      shown.update(({ messages }) => ({
-        messages,
-        status: (["streaming", "requires_action"] as const).find((open) => messages.some(({ status }) => status === open)) ?? "ready",
-      }));
+      const { messages } = shown.getSnapshot();
+      proceed((["streaming", "requires_action"] as const).find((open) => messages.some(({ status }) => status === open)) ?? "ready");
     },
   };
   return view;
