@@ -87,8 +87,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
   };
 
   /** Returns a page of messages, the oldest first. */
-  const readPage = async (from: string | null | undefined, signal: AbortSignal) => {
-    const query = { order: "desc", limit: PAGE, cursor: from ?? undefined } as const;
+  const readPage = async (limit: number, from: string | null | undefined, signal: AbortSignal) => {
+    const query = { order: "desc", limit, cursor: from ?? undefined } as const;
     const { data, nextCursor } = await rest.conversations.listMessages(known as string, query, { signal });
     return { page: data.map(messageOf).reverse(), next: nextCursor };
   };
@@ -106,11 +106,13 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       let stored: Messages = [];
       let next: string | null | undefined;
       if (found) {
+        let left = Math.max(PAGE, shown.getSnapshot().messages.length);
         do {
-          const read = await readPage(next, signal);
+          const read = await readPage(Math.min(left, PAGE), next, signal);
           next = read.next;
           stored = [...read.page, ...stored];
-        } while (!isNewest && next && stored.length < shown.getSnapshot().messages.length);
+          left -= PAGE;
+        } while (!isNewest && next && left > 0);
       } else {
         const { greeting } = await rest.profiles.get(agentId as string, undefined, { signal });
         // It will be the first message, once the conversation exists.
@@ -179,7 +181,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     readOlder: (signal) =>
       inOrder(async () => {
         if (!cursor) return;
-        const { page, next } = await readPage(cursor, signal);
+        const { page, next } = await readPage(PAGE, cursor, signal);
         cursor = next;
         change((messages) => [...page, ...messages]);
       }),
