@@ -81,18 +81,17 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
   const { shown, change, proceed } = view;
-  const { subscribe } = shown;
+  const { subscribe, getSnapshot: getWhole } = shown;
   /** The newest state, and what pages see of it: a reply only once it has begun. */
   let newest: ConversationState | undefined;
-  let visible = shown.getSnapshot();
+  let visible = getWhole();
   const getSnapshot = (): ConversationState => {
-    const state = shown.getSnapshot();
+    const state = getWhole();
     if (state !== newest) visible = { ...(newest = state), messages: state.messages.filter(hasContent) };
     return visible;
   };
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
-  let loadingOlder: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
   /** The messages that the service has rejected, by their ids. */
@@ -119,7 +118,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         outbox.open([...(await transport.identity(signal)), ...owner]);
         await request(signal);
       } catch (error) {
-        if (!signal.aborted) view.fail(error);
+        view.fail(error, signal);
         // An open conversation tries again until the service can be reached.
         if (isUncertain(error) && loading && view.active < 2) {
           transport.pause(ATTEMPT, error, signal, Infinity).then(
@@ -151,8 +150,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         // The message of a queued turn is stored when the turn starts, which dismisses what waits for answers.
         const isStale =
           part.type === "turn.started" &&
-          (shown.getSnapshot().messages.some(({ status, turnId }) => status === "requires_action" && turnId !== part.turnId) ||
-            !(message || shown.getSnapshot().messages.some(({ id }) => id === part.messageId)));
+          (getWhole().messages.some(({ status, turnId }) => status === "requires_action" && turnId !== part.turnId) ||
+            !(message || getWhole().messages.some(({ id }) => id === part.messageId)));
         if (isStale) await view.read(signal);
         proceed(part.type === "turn.queued" ? "sending" : "streaming", (messages) =>
           applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
@@ -248,12 +247,6 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     return load();
   };
 
-  const readOlder = async (): Promise<void> => {
-    const { signal } = closing;
-    // What was missed is read first, and ends the status `failed`.
-    if (view.isUnread) await reload();
-    if (!view.isUnread) await view.readOlder(signal).catch((error: unknown) => (signal.aborted ? undefined : view.fail(error)));
-  };
 
   /** Answers a tool call, and shows how its turn goes on. */
   const answer = (action: Answer): Promise<void> =>
@@ -333,7 +326,12 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     getSnapshot,
     subscribe,
     load,
-    loadOlder: () => (loadingOlder ??= readOlder().finally(() => (loadingOlder = undefined))),
+    async loadOlder() {
+      const { signal } = closing;
+      // What was missed is read first, which ends the status `failed`.
+      if (view.isUnread) await reload();
+      if (!view.isUnread) await view.readOlder(signal);
+    },
     edit,
     send: (text, more) => start({ ...more, message: text }),
     async regenerate(id) {
@@ -353,7 +351,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       return sent && edit(sent.id, sent.text);
     },
     async stop() {
-      const turnId = view.turnId ?? shown.getSnapshot().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
+      const turnId = view.turnId ?? getWhole().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
       if (turnId) await cancel(turnId);
       else isStopped = view.active > 0;
       // No stream shows the end of a turn that waits for answers.

@@ -97,8 +97,7 @@ export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
 /** Returns true unless it is a reply that has not begun, or has ended before that. */
-export const hasContent = ({ role, text, toolCalls }: ConversationMessage): boolean =>
-  role === "user" || text !== "" || toolCalls.length > 0;
+export const hasContent = ({ role, text, toolCalls }: ConversationMessage): boolean => role === "user" || !!text || !!toolCalls.length;
 
 /** Returns the time of this device, for what has not been stored yet. */
 export const now = (): string => new Date().toISOString();
@@ -166,7 +165,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.cancelled":
       return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
-      return change(messages, turnId, ({ role }) => ({ status: "failed", ...(role === "user" && { error: part.error }) }), false);
+      return change(messages, turnId, ({ role }) => ({ status: "failed", error: role === "user" ? part.error : undefined }), false);
     default:
       // A newer service has more kinds of parts.
       return messages;

@@ -2,7 +2,7 @@ import { lost, type ProblemCode, ProblemError, type ServiceError } from "./error
 import type { LogEvent } from "./events.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyLive, type ConversationState, changeSent, hasEnded, type Messages, merge, messageOf, now, withReply } from "./message.js";
+import { applyLive, type ConversationMessage, type ConversationState, changeSent, hasEnded, type Messages, merge, messageOf, now, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
 import { segment, type Transport } from "./transport.js";
@@ -33,6 +33,8 @@ const reasonIs = (error: unknown, code: ProblemCode): boolean => lost(error).cod
 /** The number of messages of a page. */
 const PAGE = 100;
 
+const oldestFirst = (listed: Stored[]): ConversationMessage[] => listed.map(messageOf).reverse();
+
 /** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
 export interface View {
   readonly shown: MutableState<ConversationState>;
@@ -54,7 +56,8 @@ export interface View {
   /** Follows the changes of the conversation since it was read; those of the agent until it exists. */
   follow(conversationId: string | undefined, signal: AbortSignal): void;
   unfollow(): void;
-  fail(error: unknown): void;
+  /** Shows an error, unless the conversation was closed. */
+  fail(error: unknown, signal?: AbortSignal): void;
   /** Shows that no request is in progress, or why the newest turn has failed. */
   settle(signal: AbortSignal): Promise<void>;
 }
@@ -72,7 +75,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
   let reading: Promise<unknown> = Promise.resolve();
 
   const change: View["change"] = (changed) =>
-    shown.update((state) => ({ ...state, messages: changed(state.messages), hasOlder: cursor != null }));
+    shown.update((state) => ({ ...state, messages: changed(state.messages), hasOlder: !!cursor }));
   const proceed: View["proceed"] = (status, changed = (messages) => messages, error) =>
     shown.update((state) => ({ ...state, messages: changed(state.messages), status, error }));
 
@@ -86,12 +89,9 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     return result;
   };
 
-  /** Returns a page of messages, the oldest first. */
-  const readPage = async (limit: number, from: string | null | undefined, signal: AbortSignal) => {
-    const query = { order: "desc", limit, cursor: from ?? undefined } as const;
-    const { data, nextCursor } = await rest.conversations.listMessages(known as string, query, { signal });
-    return { page: data.map(messageOf).reverse(), next: nextCursor };
-  };
+  /** Returns messages before a cursor, the newest first. */
+  const readPage = (limit: number, before: string | null | undefined, signal: AbortSignal) =>
+    rest.conversations.listMessages(known as string, { order: "desc", limit, cursor: before as string | undefined }, { signal });
 
   const readShown = async (signal: AbortSignal, isNewest: boolean | undefined) => {
     const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
@@ -103,26 +103,26 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
         return id ? body : (body as Page<"list">).data[0];
       });
       known = found?.id;
-      let stored: Messages = [];
+      const listed: Stored[] = [];
       let next: string | null | undefined;
       if (found) {
-        let left = Math.max(PAGE, shown.getSnapshot().messages.length);
+        let left = isNewest ? PAGE : Math.max(PAGE, shown.getSnapshot().messages.length);
         do {
-          const read = await readPage(Math.min(left, PAGE), next, signal);
-          next = read.next;
-          stored = [...read.page, ...stored];
+          const page = await readPage(Math.min(left, PAGE), next, signal);
+          next = page.nextCursor;
+          listed.push(...page.data);
           left -= PAGE;
-        } while (!isNewest && next && left > 0);
+        } while (next && left > 0);
       } else {
         const { greeting } = await rest.profiles.get(agentId as string, undefined, { signal });
         // It will be the first message, once the conversation exists.
-        if (greeting) stored = [messageOf({ id: agentId, role: "agent", content: greeting, createdAt: now() } as Stored)];
+        if (greeting) listed.push({ id: agentId, role: "agent", content: greeting, createdAt: now() } as Stored);
       }
       change((messages) => {
         // Older messages stay, unless so many are new that some between are unknown.
-        const at = messages.findIndex((message) => message.id === stored[0]?.id);
+        const at = messages.findIndex((message) => message.id === listed.at(-1)?.id);
         if (at < 1) cursor = next;
-        return merge([...messages.slice(0, Math.max(at, 0)), ...stored], messages, view.turnId);
+        return merge([...messages.slice(0, at < 1 ? 0 : at), ...oldestFirst(listed)], messages, view.turnId);
       });
       return found;
     } catch (error) {
@@ -159,7 +159,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     // These can be of any messages that are shown.
-    const found = await view.read(signal, !/^messages|^message.(updated|deleted)/.test(type));
+    const found = await view.read(signal, !/^messages|updated|deleted/.test(type));
     // A turn that has ended without a reply, since staff handled the conversation meanwhile, has begun none.
     if (isLast(received.event)) change((messages) => messages.filter((it) => it.turnId !== turnId || it.status !== "streaming"));
     // While staff handles the conversation, there is no reply.
@@ -178,13 +178,17 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
 
     read: (signal, isNewest) => inOrder(() => readShown(signal, isNewest)),
 
-    readOlder: (signal) =>
-      inOrder(async () => {
-        if (!cursor) return;
-        const { page, next } = await readPage(PAGE, cursor, signal);
-        cursor = next;
-        change((messages) => [...page, ...messages]);
-      }),
+    readOlder(signal) {
+      const before = cursor;
+      const read = inOrder(async () => {
+        // Nothing is older, or another call has read it.
+        if (!before || before !== cursor) return;
+        const { data, nextCursor } = await readPage(PAGE, before, signal);
+        cursor = nextCursor;
+        change((messages) => [...oldestFirst(data), ...messages]);
+      });
+      return read.catch((error: unknown) => view.fail(error, signal));
+    },
 
     follow(conversationId, signal) {
       const channel = conversationId ? `conversation:${conversationId}` : `agent:${agentId}`;
@@ -194,8 +198,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       stop = feed.follow(channel, position, (received) => {
         // The next `load` tries again. A missing scope is not asked for again until the conversation is closed.
         if (received.type === "rejected" && channel === followed && !reasonIs(received.error, "insufficient_scope")) followed = undefined;
-        const apply = () => show(received, signal).catch((error: unknown) => (signal.aborted ? undefined : view.fail(error)));
-        newest = newest.then(apply);
+        newest = newest.then(() => show(received, signal)).catch((error: unknown) => view.fail(error, signal));
       });
     },
 
@@ -204,7 +207,9 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       followed = undefined;
     },
 
-    fail: (error) => proceed("failed", undefined, lost(error)),
+    fail(error, signal) {
+      if (!signal?.aborted) proceed("failed", undefined, lost(error));
+    },
 
     async settle(signal) {
       const { status, turnId } = shown.getSnapshot().messages.at(-1) ?? {};

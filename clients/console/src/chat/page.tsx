@@ -6,6 +6,7 @@ import { Link, useSearchParams } from "wouter";
 import { AgentName, useAgent } from "../agents/agent-name.js";
 import { titleOf } from "../conversations/title.js";
 import { useScope, useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
@@ -42,12 +43,6 @@ const useGreeting = (agentId: string): string | undefined => {
   return canCreate ? (agent.data?.config.greeting ?? undefined) : undefined;
 };
 
-/** A failed reply without text is shown by its error alone, and a rejected message by the composer. */
-const isHidden = (message: ConversationMessage) => {
-  const { role, status, text, toolCalls } = message;
-  return isRejected(message) || (role === "agent" && status === "failed" && text === "" && toolCalls.length === 0);
-};
-
 /** Returns whether the page only receives no live updates, since it has another origin. */
 const isWithoutUpdates = (error: unknown) => problemIn(error)?.code === "origin_not_allowed";
 
@@ -66,7 +61,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
     () => service.conversation({ agentId, key: chatKey, ...(userId === undefined ? {} : { userId }) }),
     [service, agentId, chatKey, userId],
   );
-  const { messages, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
+  const { messages, hasOlder, loadOlder, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
   const agentGreeting = useGreeting(agentId);
   // A greeting that is shown before the conversation exists has the id of the agent.
@@ -133,6 +128,11 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       </PageHeader>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
         {messages.length === 0 && status === "loading" && <Loading />}
+        {hasOlder && (
+          <Button className="load-more" onClick={() => void loadOlder()}>
+            Older messages
+          </Button>
+        )}
         {greeting !== undefined && messages.length === 0 && (
           <article className="message agent" aria-label="Agent">
             <Reply text={greeting} toolCalls={[]} />
@@ -140,7 +140,8 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
         )}
         {isNew && <p className="chat-empty muted">Write the first message.</p>}
         {messages.map((message, index) =>
-          isHidden(message) ? null : (
+          // The composer shows a rejected message.
+          isRejected(message) ? null : (
             <MessageView
               key={message.clientMessageId ?? message.id}
               message={message}
@@ -161,6 +162,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
             />
           ),
         )}
+        {status === "streaming" && messages.at(-1)?.role === "user" && <p className="small muted">Writing…</p>}
         {error !== undefined && (
           <ErrorNotice
             error={error}

@@ -27,10 +27,10 @@ const useConversationRuntime = (client: Client, { agentId, userId, tools }: Agen
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
   const shown = useMemo(() => {
     const last = messages.at(-1);
-    if (status !== "failed" || !last) return messages;
-    if (last.role === "user") return [...messages, { ...FAILURE, createdAt: last.createdAt, error }];
-    return last.status === "failed" ? messages.with(-1, { ...last, error }) : messages;
-  }, [messages, status, error]);
+    if (!error || !last) return messages;
+    const { createdAt } = last;
+    return last.role === "user" ? [...messages, { ...FAILURE, createdAt, error }] : messages.with(-1, { ...last, error });
+  }, [messages, error]);
   return useExternalStoreRuntime<ConversationMessage>({
     messages: shown,
     convertMessage: threadMessage,
