@@ -247,7 +247,6 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     return load();
   };
 
-
   /** Answers a tool call, and shows how its turn goes on. */
   const answer = (action: Answer): Promise<void> =>
     enqueue(async (signal) => {

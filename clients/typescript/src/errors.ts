@@ -19,8 +19,7 @@ export class ProblemError extends Error {
 export interface ProblemError extends Readonly<Problem> {}
 
 /** Returns what visitors read of a lost connection. */
-export const offlineTitle = (): string =>
-  globalThis.navigator?.onLine === false ? "You are offline." : "The service cannot be reached.";
+export const offlineTitle = (): string => (globalThis.navigator?.onLine === false ? "You are offline." : "The service cannot be reached.");
 
 /**
  * The service cannot be reached, or the connection was lost, and repetitions did not help; or the

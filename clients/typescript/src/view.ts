@@ -2,7 +2,18 @@ import { lost, type ProblemCode, ProblemError, type ServiceError } from "./error
 import type { LogEvent } from "./events.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyLive, type ConversationMessage, type ConversationState, changeSent, hasEnded, type Messages, merge, messageOf, now, withReply } from "./message.js";
+import {
+  applyLive,
+  type ConversationMessage,
+  type ConversationState,
+  changeSent,
+  hasEnded,
+  type Messages,
+  merge,
+  messageOf,
+  now,
+  withReply,
+} from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
 import { segment, type Transport } from "./transport.js";

@@ -7,7 +7,8 @@ import { memoryStorage } from "./memory-storage.js";
 useService();
 
 const timesOf = (chat: Conversation): string[] => chat.getSnapshot().messages.map(({ createdAt }) => createdAt);
-const storedTimes = async (key: string) => (await service.stored(agentId, key)).messages.map(({ createdAt }: { createdAt: string }) => createdAt);
+const storedTimes = async (key: string) =>
+  (await service.stored(agentId, key)).messages.map(({ createdAt }: { createdAt: string }) => createdAt);
 
 test("every message has a time: that of the device until it is stored", async () => {
   const key = newKey();
@@ -85,7 +86,10 @@ test("a page that is offline shows a sentence, and keeps the message", async () 
   try {
     for (const act of [chat.load, () => chat.send("Hello"), chat.regenerate]) {
       await act();
-      expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "offline", title: "You are offline.", retryable: true } });
+      expect(chat.getSnapshot()).toMatchObject({
+        status: "failed",
+        error: { code: "offline", title: "You are offline.", retryable: true },
+      });
     }
     expect(statuses(chat.getSnapshot())).toEqual(["sending"]);
   } finally {
@@ -157,7 +161,11 @@ test("a message to staff has no reply, also on a page that learns of it after th
   };
   const staff = createClient({ url: service.url, apiKey: service.admin });
   const chat = open(key);
-  const late = createClient({ url: service.url, apiKey: service.admin, fetch: slow }).conversation({ agentId, key, storage: memoryStorage() });
+  const late = createClient({ url: service.url, apiKey: service.admin, fetch: slow }).conversation({
+    agentId,
+    key,
+    storage: memoryStorage(),
+  });
   const seen = [recordEmpty(chat), recordEmpty(late)];
   await chat.load();
   await chat.send("one");
