@@ -3,7 +3,7 @@ import { ConnectionError, type ConversationMessage, type components } from "agen
 import { useChat } from "agent-service-client/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { AgentName, useAgent } from "../agents/agent-name.js";
+import { AgentName } from "../agents/agent-name.js";
 import { titleOf } from "../conversations/title.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
@@ -12,7 +12,6 @@ import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { isOpen, MessageView } from "./message.js";
-import { Reply } from "./reply.js";
 import { isRejected, useDraft } from "./use-draft.js";
 
 type Turn = components["schemas"]["Turn"];
@@ -36,13 +35,6 @@ const useTurns = (agentId: string, key: string, userId: string | undefined, mess
   });
 };
 
-/** The agent's greeting, which begins a conversation that is created before its first message. */
-const useGreeting = (agentId: string): string | undefined => {
-  const canCreate = useScope("conversations:write");
-  const agent = useAgent(agentId);
-  return canCreate ? (agent.data?.config.greeting ?? undefined) : undefined;
-};
-
 /** Returns whether the page only receives no live updates, since it has another origin. */
 const isWithoutUpdates = (error: unknown) => problemIn(error)?.code === "origin_not_allowed";
 
@@ -63,10 +55,9 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   );
   const { messages, hasOlder, loadOlder, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
-  const agentGreeting = useGreeting(agentId);
+  const canCreate = useScope("conversations:write");
   // A greeting that is shown before the conversation exists has the id of the agent.
   const isNew = messages.every(({ id }) => id === agentId) && (status === "ready" || isWithoutUpdates(error));
-  const greeting = isNew ? agentGreeting : undefined;
   const [draft, setDraft] = useDraft(messages);
   const [editing, setEditing] = useState<{ id: string; text: string }>();
   const end = useRef<HTMLDivElement>(null);
@@ -86,7 +77,8 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const isBusy = status === "sending" || status === "streaming";
   const isWaiting = status === "requires_action";
   const sendText = async (text: string) => {
-    if (greeting !== undefined) {
+    // A conversation that is created before its first message keeps the greeting.
+    if (isNew && messages.length > 0 && canCreate) {
       const created = service.conversations.create({ agentId, conversationKey: chatKey, ...(userId === undefined ? {} : { userId }) });
       await created.then(
         () => {
@@ -132,11 +124,6 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
           <Button className="load-more" onClick={() => void loadOlder()}>
             Older messages
           </Button>
-        )}
-        {greeting !== undefined && messages.length === 0 && (
-          <article className="message agent" aria-label="Agent">
-            <Reply text={greeting} toolCalls={[]} />
-          </article>
         )}
         {isNew && <p className="chat-empty muted">Write the first message.</p>}
         {messages.map((message, index) =>
