@@ -15,7 +15,8 @@ import type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
-export type Chat = ConversationState & Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate">;
+export type Chat = ConversationState &
+  Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate">;
 
 /** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
 const useLive = <State>(live: LiveState<State>): State => {
