@@ -22,9 +22,17 @@ const embeddedFiles = (): Plugin => {
   };
 };
 
+/** Loads code on demand by a plain import: the helper of Vite would preload its styles and modules, of which there are none. */
+const plainImports = (): Plugin => ({
+  name: "plain-imports",
+  apply: "build",
+  enforce: "pre",
+  load: (id) => (id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (load) => load();" : undefined),
+});
+
 export default defineConfig({
   base: "./",
-  plugins: [react(), embeddedFiles()],
+  plugins: [react(), plainImports(), embeddedFiles()],
   // The linked client has a React of its own, and so have the helpers of the service's tests.
   resolve: { dedupe: ["react", "react-dom", "esbuild", "playwright-core"] },
   build: {

@@ -103,6 +103,20 @@ it("begins a conversation with the greeting of the agent", async () => {
   expect(await page.getByRole("button", { name: "Regenerate the reply" }).count()).toBe(1);
 });
 
+it("shows the newest messages of a long chat, and older ones on request", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  for (let number = 1; number <= 60; number += 1) {
+    await app.service.call("POST", "/api/chat", { agentId: agent, conversationKey: "long", message: `Message ${number}` });
+  }
+  const { page, send, bubbles } = await openChat(agent, "long");
+  await expect.poll(async () => (await bubbles())[0]).toBe("Message 11");
+  await page.getByRole("button", { name: "Older messages" }).click();
+  await expect.poll(async () => (await bubbles())[0]).toBe("Message 1");
+  await send("One more");
+  await expect.poll(async () => (await bubbles()).length).toBe(122);
+  expect(await page.getByRole("button", { name: "Older messages" }).count()).toBe(0);
+});
+
 it("returns rejected messages to the composer", async () => {
   const agent = await app.service.newAgent({ engine: "rules" });
   const { page, send, bubbles } = await openChat(agent, "rejected");

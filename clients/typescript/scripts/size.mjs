@@ -40,8 +40,8 @@ const check = (name, bytes, limit) => {
   if (bytes > limit) process.exitCode = 1;
 };
 
-check("core", (await sizeOf(core)).atOnce, 8.75 * KIB);
-const hooks = { useChat: [`{ useChat }`, 12.75 * KIB, 9 * KIB], "all hooks": ["*", 14.25 * KIB] };
+check("core", (await sizeOf(core)).atOnce, 9.3125 * KIB);
+const hooks = { useChat: [`{ useChat }`, 13.3125 * KIB, 9.5625 * KIB], "all hooks": ["*", 14.875 * KIB] };
 for (const [name, [exported, limit, limitAtOnce]] of Object.entries(hooks)) {
   const { atOnce, onDemand } = await sizeOf(`${core}; export ${exported} from "./src/react.ts"`);
   if (limitAtOnce) check(`core and ${name}, loaded at once`, atOnce, Math.floor(limitAtOnce));
@@ -49,4 +49,4 @@ for (const [name, [exported, limit, limitAtOnce]] of Object.entries(hooks)) {
 }
 const adapters = { ai: "ai/index", "assistant-ui": "assistant-ui/index", tanstack: "tanstack" };
 for (const [name, file] of Object.entries(adapters))
-  check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, Math.floor(4.2 * KIB));
+  check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, Math.floor(4.4 * KIB));

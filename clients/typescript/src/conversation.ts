@@ -1,8 +1,8 @@
 import { type ChatMessage, streamChat } from "./chat.js";
-import { ProblemError } from "./errors.js";
+import { lost, ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyPart, type ConversationState, changeSent, type Messages, type ToolCall, withSending } from "./message.js";
+import { applyPart, type ConversationState, changeSent, hasContent, type Messages, type ToolCall, withSending } from "./message.js";
 import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
@@ -41,6 +41,8 @@ export interface Conversation extends LiveState<ConversationState> {
    * nothing until `close`, unless the status is `failed`.
    */
   load(this: void): Promise<void>;
+  /** Reads the messages before those that are shown, at most 100; resolves once they are shown. */
+  loadOlder(this: void): Promise<void>;
   /** Sends a message, after the turns of earlier ones; resolves at the end of its turn. */
   send(this: void, text: string, options?: SendOptions): Promise<void>;
   /** Replaces a message of the user, and all later messages. */
@@ -80,8 +82,16 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
   const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
-  const { shown, change } = view;
-  const { getSnapshot, subscribe, update } = shown;
+  const { shown, change, proceed } = view;
+  const { subscribe, getSnapshot: getWhole } = shown;
+  /** The newest state, and what pages see of it: a reply only once it has begun. */
+  let newest: ConversationState | undefined;
+  let visible = getWhole();
+  const getSnapshot = (): ConversationState => {
+    const state = getWhole();
+    if (state !== newest) visible = { ...(newest = state), messages: state.messages.filter(hasContent) };
+    return visible;
+  };
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
@@ -110,7 +120,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         outbox.open([...(await transport.identity(signal)), ...owner]);
         await request(signal);
       } catch (error) {
-        if (!signal.aborted) view.fail(error);
+        view.fail(error, signal);
         // An open conversation tries again until the service can be reached.
         if (isUncertain(error) && loading && view.active < 2) {
           transport.pause(ATTEMPT, error, signal, Infinity).then(
@@ -142,13 +152,12 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         // The message of a queued turn is stored when the turn starts, which dismisses what waits for answers.
         const isStale =
           part.type === "turn.started" &&
-          (getSnapshot().messages.some(({ status, turnId }) => status === "requires_action" && turnId !== part.turnId) ||
-            !(message || getSnapshot().messages.some(({ id }) => id === part.messageId)));
+          (getWhole().messages.some(({ status, turnId }) => status === "requires_action" && turnId !== part.turnId) ||
+            !(message || getWhole().messages.some(({ id }) => id === part.messageId)));
         if (isStale) await view.read(signal);
-        update(({ messages }) => ({
-          status: part.type === "turn.queued" ? "sending" : "streaming",
-          messages: applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
-        }));
+        proceed(part.type === "turn.queued" ? "sending" : "streaming", (messages) =>
+          applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
+        );
         if (part.type === "turn.failed") return view.fail(new ProblemError(part.error));
         if (isStopped) {
           isStopped = false;
@@ -165,7 +174,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   /** Sends a message and shows its turn. A message that was received before is not stored again. */
   const deliver = async (unsent: Unsent, signal: AbortSignal): Promise<void> => {
     const { message, idempotencyKey } = unsent;
-    update(({ messages }) => ({ status: "sending", messages: withNew(messages, message) }));
+    proceed("sending", (messages) => withNew(messages, message));
     try {
       await apply(streamChat(transport, message, { idempotencyKey, signal }), message, signal);
       outbox.remove(unsent);
@@ -174,7 +183,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (!isUncertain(error)) {
         outbox.remove(unsent);
         rejected.set(message.clientMessageId, message);
-        change((messages) => changeSent(messages, message.clientMessageId, { status: "failed" }));
+        change((messages) => changeSent(messages, message.clientMessageId, { status: "failed", error: lost(error) }));
       }
       throw error;
     }
@@ -189,10 +198,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     if (closing.signal.aborted) void load();
     const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
     const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
-    update(({ status, messages }) => ({
-      status: /ing$/.test(status) ? status : "sending",
-      messages: withNew(messages, message),
-    }));
+    const { status } = getSnapshot();
+    proceed(/ing$/.test(status) ? status : "sending", (messages) => withNew(messages, message));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
     outbox.add(unsent);
     await enqueue(flush);
@@ -236,13 +243,19 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     return loading;
   };
 
+  /** Loads the conversation again, unless a request is in progress. */
+  const reload = (): Promise<void> => {
+    if (view.active < 1) loading = undefined;
+    return load();
+  };
+
   /** Answers a tool call, and shows how its turn goes on. */
   const answer = (action: Answer): Promise<void> =>
     enqueue(async (signal) => {
       const isMeant = ({ id, needs }: ToolCall) => needs && id === action.callId;
       const { turnId } = getSnapshot().messages.find(({ toolCalls }) => toolCalls.some(isMeant)) ?? {};
       if (turnId) {
-        update((state) => ({ ...state, status: "sending" }));
+        proceed("sending");
         const path = `/api/turns/${segment(turnId)}/actions`;
         const headers = { Accept: "text/event-stream" };
         const post = (sent: Answer): Promise<void> => {
@@ -314,16 +327,19 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     getSnapshot,
     subscribe,
     load,
+    async loadOlder() {
+      const { signal } = closing;
+      // What was missed is read first, which ends the status `failed`.
+      if (view.isUnread) await reload();
+      if (!view.isUnread) await view.readOlder(signal);
+    },
     edit,
     send: (text, more) => start({ ...more, message: text }),
     async regenerate(id) {
       const { messages } = getSnapshot();
       const newest = messages.findLast((known) => (id ? known.id === id : !known.author));
-      // Nothing was read, or a message is kept that may have arrived or not.
-      if (!newest || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) {
-        if (view.active < 1) loading = undefined;
-        return load();
-      }
+      // Something was not read, or a message is kept that may have arrived or not.
+      if (!newest || view.isUnread || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) return reload();
       const { role, text, turnId } = newest;
       if (role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
       if (!turnId) {
@@ -336,7 +352,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       return sent && edit(sent.id, sent.text);
     },
     async stop() {
-      const turnId = view.turnId ?? getSnapshot().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
+      const turnId = view.turnId ?? getWhole().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
       if (turnId) await cancel(turnId);
       else isStopped = view.active > 0;
       // No stream shows the end of a turn that waits for answers.

@@ -18,6 +18,9 @@ export class ProblemError extends Error {
 }
 export interface ProblemError extends Readonly<Problem> {}
 
+/** Returns what visitors read of a lost connection. */
+export const offlineTitle = (): string => (globalThis.navigator?.onLine === false ? "You are offline." : "The service cannot be reached.");
+
 /**
  * The service cannot be reached, or the connection was lost, and repetitions did not help; or the
  * program or its runtime lacks something. It has members of a problem, too.
@@ -35,7 +38,7 @@ export class ConnectionError extends Error {
   constructor(
     message?: string,
     options?: ErrorOptions,
-    readonly title = "The service cannot be reached.",
+    readonly title = offlineTitle(),
   ) {
     super(message, options);
   }

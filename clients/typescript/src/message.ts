@@ -36,6 +36,10 @@ export interface ConversationMessage {
    */
   status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
+  /** The time at which it was stored, as an ISO text. Until that is known, when this page has shown it first. */
+  createdAt: string;
+  /** Why a message of the user has `failed`; `title` is for visitors. */
+  error?: Pick<ServiceError, "code" | "title" | "retryable"> | undefined;
   /** Who has written a message in place of the agent. */
   author?: StoredMessage["author"];
   /** The ratings of a message of the agent or of staff: a user sees its own. */
@@ -47,7 +51,10 @@ export interface ConversationMessage {
 
 /** The state of a conversation. It is replaced, never changed. */
 export interface ConversationState {
+  /** The newest messages, and those of `loadOlder`, in their order. A reply appears with its first text or tool call. */
   messages: readonly ConversationMessage[];
+  /** True if `loadOlder` returns older messages. */
+  hasOlder: boolean;
   /** `sending` until the turn has started, then `streaming` to its end, or until it waits for answers to tool calls: `requires_action`. */
   status: "loading" | "ready" | "sending" | "streaming" | "requires_action" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
@@ -71,7 +78,7 @@ const resumed = (call: ToolCall): ToolCall =>
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, author, feedback, clientMessageId, turnId } = message;
+  const { id, role, content: text, createdAt, error, author, feedback, clientMessageId, turnId } = message;
   const status = statusOf(message);
   const toolCalls = toolCallsOf(message.toolCalls);
   return {
@@ -80,6 +87,8 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     text,
     status,
     toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
+    createdAt,
+    error: status === "failed" ? error : undefined,
     author,
     feedback,
     clientMessageId: clientMessageId ?? undefined,
@@ -90,9 +99,11 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
 export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
-/** Returns true for a reply that has failed before it has begun. */
-const isEmptyFailure = ({ status, text, toolCalls }: ConversationMessage): boolean =>
-  status === "failed" && !text && toolCalls.length === 0;
+/** Returns true unless it is a reply that has not begun, or has ended before that. */
+export const hasContent = ({ role, text, toolCalls }: ConversationMessage): boolean => role === "user" || !!text || !!toolCalls.length;
+
+/** Returns the time of this device, for what has not been stored yet. */
+export const now = (): string => new Date().toISOString();
 
 /** Changes the messages of a turn, or only its reply. */
 const change = (messages: Messages, id: string, changed: Change, onlyReply = true): Messages =>
@@ -114,7 +125,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const at = messages.findIndex(
         (known) => (known.id === messageId && known.id !== replyId) || (sent && known.clientMessageId === sent),
       );
-      const begun = messages.find(({ id }) => id === replyId) ?? { id: replyId ?? "", role: "agent", text: "", toolCalls: [], turnId };
+      const first = { id: replyId ?? "", role: "agent", text: "", toolCalls: [], createdAt: now(), turnId } as const;
+      const begun = messages.find(({ id }) => id === replyId) ?? first;
       // There is none while staff handles the conversation.
       const reply = replyId ? [{ ...begun, status: "streaming" } as const] : [];
       // An unfinished reply after the message is that of a turn that this one repeats.
@@ -122,7 +134,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
         id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
       return messages
         .flatMap((known, index): ConversationMessage[] => {
-          if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, ...reply];
+          if (index === at) return [{ ...known, id: messageId, turnId, status: "complete", error: undefined }, ...reply];
           return isOutdated(known, index) ? [] : [known];
         })
         .concat(at < 0 ? reply : []);
@@ -152,11 +164,11 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.resumed":
       return change(messages, turnId, ({ toolCalls }) => ({ status: "streaming", toolCalls: toolCalls.map(resumed) }));
     case "turn.completed":
-      return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
+      return change(messages, turnId, () => ({ text: part.message, createdAt: part.createdAt, status: "complete" }));
     case "turn.cancelled":
       return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
-      return change(messages, turnId, () => ({ status: "failed" }), false).filter((known) => !isEmptyFailure(known));
+      return change(messages, turnId, ({ role }) => ({ status: "failed", error: role === "user" ? part.error : undefined }), false);
     default:
       // A newer service has more kinds of parts.
       return messages;
@@ -170,7 +182,7 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
   // What staff has written stays.
   const before = at < 0 ? messages : messages.filter(({ author }, index) => index < at || author);
   if (!text || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
-  return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
+  return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [], createdAt: now() }];
 };
 
 /** Returns true if the messages contain the end of a turn. */
@@ -210,5 +222,5 @@ export const merge = (stored: Messages, known: Messages, own?: string): Messages
     const isNew = status === "sending" || (turnId ? turnId === own && role === "user" : status === "failed");
     if (isNew && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
     const answered = role === "agent" && unanswered(merged, turnId)?.[0];
-    return merged.flatMap((other) => (other === answered ? [other, message] : other));
+    return answered ? merged.flatMap((other) => (other === answered ? [other, message] : other)) : merged;
   }, stored);

@@ -15,7 +15,8 @@ import type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
-export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate">;
+export type Chat = ConversationState &
+  Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate">;
 
 /** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
 const useLive = <State>(live: LiveState<State>): State => {
@@ -40,8 +41,8 @@ export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | und
     void chat.load();
     return chat.close;
   }, [chat]);
-  const { send, stop, regenerate, edit, approve, deny, rate } = chat;
-  return { ...state, send, stop, regenerate, edit, approve, deny, rate };
+  const { loadOlder, send, stop, regenerate, edit, approve, deny, rate } = chat;
+  return { ...state, loadOlder, send, stop, regenerate, edit, approve, deny, rate };
 };
 
 /** Returns the conversations of the user, those with the newest messages first, and follows their changes. */

@@ -1,6 +1,6 @@
 /** Queries for TanStack Query 5 of any framework, and a connection for TanStack AI. */
 import type { Client, LogEvent } from "./index.js";
-import { Rejection, repeat } from "./repeat.js";
+import { Rejection, repeat, unreachable } from "./repeat.js";
 import { eventHubOf } from "./stores/event-hub.js";
 
 type Query<Operation extends (...input: never[]) => unknown> = NonNullable<Parameters<Operation>[0]>;
@@ -114,7 +114,11 @@ export const agentConnection = (client: Pick<Client, "fetch">, agentId: string):
   const root = `/ag-ui/agents/${encodeURIComponent(agentId)}`;
   return {
     url: `${root}/run`,
-    fetchClient: (path, init) => client.fetch(String(path), init),
+    fetchClient: (path, init) =>
+      client.fetch(String(path), init).catch((error: unknown) => {
+        init?.signal?.throwIfAborted();
+        throw unreachable(error);
+      }),
     stop: (threadId) =>
       repeat(async () => {
         const headers = { "Content-Type": "application/json" };

@@ -202,6 +202,20 @@ test("a reply is generated again, and a message is edited", async () => {
   expect((await open(chat.id)).texts).toEqual(["uno", "You said: uno"]);
 });
 
+test("a lost network is an error with a sentence for visitors, which the library recognises", async () => {
+  let isOffline = false;
+  const network: typeof fetch = (input, init) => (isOffline ? Promise.reject(new TypeError("fetch failed")) : fetch(input, init));
+  const chat = await open(undefined, network);
+  chat.send("one");
+  await chat.until("one", "You said: one");
+  isOffline = true;
+  // A regeneration is not repeated.
+  chat.regenerate();
+  await expect.poll(() => [chat.status, chat.error]).toEqual(["error", "The service cannot be reached. (network error)"]);
+  isOffline = false;
+  expect(await chat.turns()).toEqual(["completed"]);
+});
+
 test("a failed turn and a rejected message are errors with a text, and never a whole reply", async () => {
   const failed = await open();
   failed.send("fail 3");

@@ -4,6 +4,7 @@ import {
   type AssistantRuntime,
   AssistantRuntimeProvider,
   ComposerPrimitive,
+  ErrorPrimitive,
   MessagePrimitive,
   ThreadListItemPrimitive,
   ThreadListPrimitive,
@@ -70,7 +71,9 @@ const AssistantMessage = () => (
   <MessagePrimitive.Root>
     <p>
       <MessagePrimitive.Parts components={parts} />
-      <MessagePrimitive.Error>failed</MessagePrimitive.Error>
+      <MessagePrimitive.Error>
+        failed: <ErrorPrimitive.Message />
+      </MessagePrimitive.Error>
     </p>
     <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
     <ActionBarPrimitive.FeedbackPositive>Good</ActionBarPrimitive.FeedbackPositive>
@@ -193,9 +196,13 @@ test("a failed message is shown as such, and is answered again", async () => {
   agentId = await service.newAgent();
   show();
   await send("fail 2");
-  await expect.poll(messages).toEqual(["fail 2", "word1 word2 failed"]);
+  await expect.poll(messages).toEqual(["fail 2", "word1 word2 failed: The reply engine failed."]);
+  expect(runtime.thread.getState().messages.every(({ createdAt }) => Math.abs(Date.now() - createdAt.getTime()) < 60_000)).toBe(true);
   await click("Regenerate");
   await expect.poll(turns).toEqual(["failed", "failed"]);
+  // A failed message without a reply says why, too.
+  await send("fail");
+  await expect.poll(() => messages().slice(-2)).toEqual(["fail", "failed: The reply engine failed."]);
 });
 
 test("threads are listed, opened, renamed, archived and deleted, and resumed after a reload", async () => {

@@ -238,7 +238,7 @@ test.each([
   kept.getItem = (name) => kept.values.get(name) ?? foreign;
   const chat = open(key, kept);
   await chat.load();
-  expect(chat.getSnapshot()).toEqual({ status: "ready", messages: [] });
+  expect(chat.getSnapshot()).toEqual({ status: "ready", messages: [], hasOlder: false });
   await chat.send("Hello");
   expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
   expect(chat.getSnapshot().status).toBe("ready");

@@ -22,7 +22,7 @@ test("a message is never sent for another principal or conversation", async () =
   network.isOffline = false;
   for (const stranger of [page(other, key, "x:y"), page(service.admin, `y:${key}`, "x"), page(service.admin, key)]) {
     await stranger.load();
-    expect(stranger.getSnapshot()).toEqual({ messages: [], status: "ready" });
+    expect(stranger.getSnapshot()).toEqual({ messages: [], hasOlder: false, status: "ready" });
   }
   const own = page(service.admin, key, "x:y");
   await own.load();
@@ -80,8 +80,8 @@ test("a reply that another page has started can be stopped", async () => {
 
 test("a reply that has ended while the messages were read stays shown", () => {
   const [sent, reply] = [
-    { id: "1", role: "user", text: "Hello", status: "complete", toolCalls: [], turnId: "t" },
-    { id: "2", role: "agent", text: "Hi", status: "complete", toolCalls: [], turnId: "t" },
+    { id: "1", role: "user", text: "Hello", status: "complete", toolCalls: [], createdAt: "", turnId: "t" },
+    { id: "2", role: "agent", text: "Hi", status: "complete", toolCalls: [], createdAt: "", turnId: "t" },
   ] as const;
   expect(merge([sent], [sent, reply])).toEqual([sent, reply]);
   // Another turn has replaced it.

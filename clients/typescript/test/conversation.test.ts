@@ -8,7 +8,7 @@ useService();
 test("a message is shown at once, and its reply as it grows", async () => {
   const chat = open(newKey());
   await chat.load();
-  expect(chat.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  expect(chat.getSnapshot()).toEqual({ messages: [], hasOlder: false, status: "ready" });
   const seen: string[] = [];
   chat.subscribe(() => {
     const { status, messages } = chat.getSnapshot();
@@ -116,7 +116,7 @@ test("a conversation without a key is opened by its id, with its changes", async
   const listed = await client.conversations.create({ agentId, title: "without a key" });
   const [chat, other] = [client.conversation(listed), client.conversation({ id: listed.id })];
   await Promise.all([chat.load(), other.load()]);
-  expect(chat.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  expect(chat.getSnapshot()).toEqual({ messages: [], hasOlder: false, status: "ready" });
   await chat.send("one");
   await until(other, ({ status, messages }) => status === "ready" && messages.length === 2);
   expect(other.getSnapshot().messages).toEqual(chat.getSnapshot().messages);
@@ -209,7 +209,7 @@ test("a message that was rejected, or could not be sent, is sent again", async (
   expect(chat.getSnapshot().status).toBe("failed");
   isOffline = false;
   await chat.regenerate();
-  expect(chat.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  expect(chat.getSnapshot()).toEqual({ messages: [], hasOlder: false, status: "ready" });
   isRejected = true;
   await chat.send("one");
   expect(statuses(chat.getSnapshot())).toEqual(["failed"]);

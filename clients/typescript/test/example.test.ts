@@ -112,6 +112,67 @@ test("a failed turn without text shows no empty reply, and can be tried again af
   await expect.poll(() => turnsOf(page)).toEqual(["failed", "failed"]);
 });
 
+test("of a long conversation the newest messages are shown, and earlier ones on demand", async () => {
+  const page = await open();
+  await send(page, "Hello");
+  await expect.poll(() => texts(page)).toHaveLength(2);
+  const { data } = await example.client.conversations.list({ agentId: example.agentId });
+  const { id } = data.find(({ key }) => page.url().endsWith(`#${key}`))!;
+  const written = Array.from({ length: 398 }, (_, index) => `staff ${index + 1}`);
+  for (const content of written) await example.client.conversations.writeMessage(id, { content });
+  await page.reload();
+  const earlier = page.getByRole("button", { name: "Earlier messages" });
+  await earlier.waitFor();
+  expect(await texts(page)).toEqual(written.slice(-100));
+  for (let shown = 100; shown < 300; shown += 100) {
+    await earlier.scrollIntoViewIfNeeded();
+    // What the visitor looks at stays in its place.
+    const first = page.getByText(`staff ${398 - shown + 1}`, { exact: true });
+    const top = () => first.evaluate((one) => Math.round(one.getBoundingClientRect().top));
+    const before = await top();
+    await earlier.click();
+    await expect.poll(() => page.locator("article").count()).toBe(shown + 100);
+    expect(Math.abs((await top()) - before)).toBeLessThan(60);
+  }
+  await example.client.conversations.writeMessage(id, { content: "live" });
+  await earlier.click();
+  const all = ["Hello", "You said: Hello", ...written, "live"];
+  await expect.poll(() => texts(page)).toEqual(all);
+  expect(await earlier.count()).toBe(0);
+});
+
+test("no reply is shown before its first text, nor one that has none", async () => {
+  const page = await open();
+  const empty = () =>
+    page.evaluate(() => {
+      const seen: string[] = [];
+      const look = () => {
+        for (const one of document.querySelectorAll("article.agent")) if (!one.textContent?.trim()) seen.push(one.outerHTML);
+      };
+      new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+      Object.assign(window, { seen });
+    });
+  await empty();
+  await send(page, "words 5 20");
+  await expect.poll(() => texts(page)).toEqual(["words 5 20", words(5)]);
+  await send(page, "fail");
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  expect(await page.evaluate(() => (window as unknown as { seen: string[] }).seen)).toEqual([]);
+});
+
+test("a page that loses its network says so, and sends the message later", async () => {
+  const page = await open();
+  await send(page, "one");
+  await expect.poll(() => texts(page)).toHaveLength(2);
+  await page.context().setOffline(true);
+  await send(page, "two");
+  await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe("You are offline.");
+  expect(await texts(page)).toEqual(["one", "You said: one", "two"]);
+  await page.context().setOffline(false);
+  await expect.poll(() => texts(page)).toEqual(["one", "You said: one", "two", "You said: two"]);
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
 test("a reply is shown as Markdown, without its HTML and scripts", async () => {
   const page = await open();
   await send(page, "**bold** <b>raw</b> [link](javascript:alert(1)) https://example.org");

@@ -33,7 +33,7 @@ test("a page of an origin that is not allowed is told so, and so is the operator
   expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint + reason });
   expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint + reason });
   await context.setOffline(true);
-  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + reason });
+  expect(await errorOf()).toEqual({ ...unreachable, title: "You are offline.", detail: detail + reason });
   await context.setOffline(false);
   await page.goto(origin);
   expect(await errorOf()).toBeUndefined();

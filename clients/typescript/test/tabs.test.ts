@@ -175,6 +175,7 @@ test("a message that was written offline is sent as soon as the browser is onlin
   await send(sender, "words 5 5");
   await expect.poll(() => messagesOf(sender)).toEqual(["sending words 5 5"]);
   await expect.poll(async () => (await stateOf(sender)).status, { timeout: 10_000 }).toBe("failed");
+  expect((await stateOf(sender)).error).toMatchObject({ code: "offline", title: "You are offline.", retryable: true });
   await context.setOffline(false);
   for (const tab of [sender, other]) await expectWhole(tab, 5, 5);
   await expect.poll(() => pages.service.turns(settings.agentId, settings.key)).toEqual(["completed"]);

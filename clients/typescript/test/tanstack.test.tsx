@@ -124,6 +124,16 @@ const Chat = ({ connection, threadId }: { connection: ReturnType<typeof agentCon
 const click = (name: string) => fireEvent.click(screen.getByText(name));
 const words = Array.from({ length: 10 }, (_, index) => `word${index + 1} `).join("");
 
+test("a lost network fails with a sentence for visitors, and an abort as such", async () => {
+  const offline: typeof fetch = async (_input, init) => {
+    init?.signal?.throwIfAborted();
+    throw new TypeError("fetch failed");
+  };
+  const { fetchClient } = agentConnection(createClient({ url: service.url, apiKey: service.admin, fetch: offline }), "agent");
+  await expect(fetchClient("/ag-ui", {})).rejects.toThrow(new TypeError("The service cannot be reached. (network error)"));
+  await expect(fetchClient("/ag-ui", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+});
+
 test("a chat of TanStack AI ends when its turn waits", async () => {
   const agentId = await service.newAgent({ tools: [{ name: "calculator", approval: "always" }] });
   render(<Chat connection={agentConnection(open(), agentId)} threadId="waiting" />);

@@ -6,24 +6,24 @@ import Markdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 
 const getToken = async (): Promise<string> => {
-  const { token, detail } = await fetch("/token", { method: "POST" }).then((response) => response.json().catch(() => ({})));
-  if (token) return token;
-  throw new Error(detail ?? "The backend cannot be reached.");
+  const { token, detail = "The backend cannot be reached." } = await fetch("/token", { method: "POST" }).then((it) => it.json().catch(() => ({})));
+  return token ?? Promise.reject(new Error(detail));
 };
 const service = createClient({ url: SERVICE, getToken });
 // The address of the page ends with the key of a conversation, or a slash and its id.
 const nameOf = ({ id, key }: { id: string; key?: string | null }) => key ?? `/${id}`;
 const open = (name: string) => service.conversation(name.startsWith("/") ? { id: name.slice(1) } : { agentId: AGENT, key: name });
 const Chat = ({ name }: { name: string }) => {
-  const { messages, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
+  const { messages, hasOlder, loadOlder, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
   const isBusy = status === "sending" || status === "streaming";
   const change = (id: string, text: string | null) => text && edit(id, text);
   const submit = (text: string) => void send(text, { title: text.slice(0, 60) });
   return (
     <main className={status}>
       <section><div>
+        {hasOlder && <button onClick={loadOlder}>Earlier messages</button>}
         {messages.map((it) => (
-          <article key={it.id} className={`${it.role} ${it.status}`}>
+          <article key={it.id} className={`${it.role} ${it.status}`} title={new Date(it.createdAt).toLocaleString()}>
             {it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
             {it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
           </article>

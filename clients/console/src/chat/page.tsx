@@ -3,15 +3,15 @@ import { ConnectionError, type ConversationMessage, type components } from "agen
 import { useChat } from "agent-service-client/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { AgentName, useAgent } from "../agents/agent-name.js";
+import { AgentName } from "../agents/agent-name.js";
 import { titleOf } from "../conversations/title.js";
 import { useScope, useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { isOpen, MessageView } from "./message.js";
-import { Reply } from "./reply.js";
 import { isRejected, useDraft } from "./use-draft.js";
 
 type Turn = components["schemas"]["Turn"];
@@ -35,19 +35,6 @@ const useTurns = (agentId: string, key: string, userId: string | undefined, mess
   });
 };
 
-/** The agent's greeting, which begins a conversation that is created before its first message. */
-const useGreeting = (agentId: string): string | undefined => {
-  const canCreate = useScope("conversations:write");
-  const agent = useAgent(agentId);
-  return canCreate ? (agent.data?.config.greeting ?? undefined) : undefined;
-};
-
-/** A failed reply without text is shown by its error alone, and a rejected message by the composer. */
-const isHidden = (message: ConversationMessage) => {
-  const { role, status, text, toolCalls } = message;
-  return isRejected(message) || (role === "agent" && status === "failed" && text === "" && toolCalls.length === 0);
-};
-
 /** Returns whether the page only receives no live updates, since it has another origin. */
 const isWithoutUpdates = (error: unknown) => problemIn(error)?.code === "origin_not_allowed";
 
@@ -66,12 +53,11 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
     () => service.conversation({ agentId, key: chatKey, ...(userId === undefined ? {} : { userId }) }),
     [service, agentId, chatKey, userId],
   );
-  const { messages, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
+  const { messages, hasOlder, loadOlder, status, error, send, stop, regenerate, edit, approve, deny } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
-  const agentGreeting = useGreeting(agentId);
+  const canCreate = useScope("conversations:write");
   // A greeting that is shown before the conversation exists has the id of the agent.
   const isNew = messages.every(({ id }) => id === agentId) && (status === "ready" || isWithoutUpdates(error));
-  const greeting = isNew ? agentGreeting : undefined;
   const [draft, setDraft] = useDraft(messages);
   const [editing, setEditing] = useState<{ id: string; text: string }>();
   const end = useRef<HTMLDivElement>(null);
@@ -91,7 +77,8 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const isBusy = status === "sending" || status === "streaming";
   const isWaiting = status === "requires_action";
   const sendText = async (text: string) => {
-    if (greeting !== undefined) {
+    // A conversation that is created before its first message keeps the greeting.
+    if (isNew && messages.length > 0 && canCreate) {
       const created = service.conversations.create({ agentId, conversationKey: chatKey, ...(userId === undefined ? {} : { userId }) });
       await created.then(
         () => {
@@ -133,14 +120,15 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       </PageHeader>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
         {messages.length === 0 && status === "loading" && <Loading />}
-        {greeting !== undefined && messages.length === 0 && (
-          <article className="message agent" aria-label="Agent">
-            <Reply text={greeting} toolCalls={[]} />
-          </article>
+        {hasOlder && (
+          <Button className="load-more" onClick={() => void loadOlder()}>
+            Older messages
+          </Button>
         )}
         {isNew && <p className="chat-empty muted">Write the first message.</p>}
         {messages.map((message, index) =>
-          isHidden(message) ? null : (
+          // The composer shows a rejected message.
+          isRejected(message) ? null : (
             <MessageView
               key={message.clientMessageId ?? message.id}
               message={message}
@@ -161,6 +149,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
             />
           ),
         )}
+        {status === "streaming" && messages.at(-1)?.role === "user" && <p className="small muted">Writing…</p>}
         {error !== undefined && (
           <ErrorNotice
             error={error}

@@ -33,7 +33,7 @@ export const createChatTransport = <Message extends UIMessage = UIMessage>(
     const response = await client.fetch(`/ai-sdk/agents/${encodeURIComponent(agentId)}/chat${path}`, { ...init, headers });
     if (response.ok) return response;
     const text = await response.text();
-    throw isUnavailable(response.status) ? new TypeError(`network error: ${text}`) : new Rejection(text);
+    throw isUnavailable(response.status) ? new Error(text) : new Rejection(text);
   };
   const pathOf = (chatId: string, action: string) => `/${encodeURIComponent(chatId)}/${action}`;
   const follow = (chatId: string, signal: AbortSignal) => call(pathOf(chatId, "stream"), { signal });

@@ -27,7 +27,7 @@ async function* chunksOf(
   for (let response = first, attempt = 0; ; attempt += 1) {
     if (response.body === null) throw new Rejection("The reply is no longer available. Load the messages again.");
     const newIn = received.newIn();
-    let error: unknown = new TypeError("network error: the reply was cut");
+    let error: unknown = new Error("the reply was cut");
     try {
       for await (const { data } of readEvents(response.body)) {
         if (data === "[DONE]") return;
@@ -56,7 +56,7 @@ export const openReply = async (request: ReplyRequest): Promise<ReadableStream<U
   abortSignal?.throwIfAborted();
   const closing = new AbortController();
   const { signal } = closing;
-  const first = isRepeatable ? repeat(() => send(signal), abortSignal) : send(signal);
+  const first = repeat(() => send(signal), abortSignal, isRepeatable ? undefined : 0);
   // React mounts twice in strict mode, and so stops a reply that it only begins to resume.
   let isStoppable = request.send !== undefined;
   const onAbort = async () => {

@@ -2,7 +2,7 @@ import { ExportedMessageRepository, type ThreadHistoryAdapter, useAui } from "@a
 import { useMemo } from "react";
 import { createChatTransport } from "../ai/index.js";
 import type { Client } from "../index.js";
-import { messageOf } from "../message.js";
+import { hasContent, messageOf } from "../message.js";
 import { findConversation, type ThreadOptions } from "./conversation.js";
 import { threadMessage } from "./messages.js";
 
@@ -16,7 +16,7 @@ export const createHistoryAdapter = (client: Client, options: ThreadOptions, key
     if (key === undefined) return { messages: [] };
     const { id } = await findConversation(client, options, key);
     const { data } = await client.conversations.listMessages(id, { order: "desc", limit: 100 });
-    return ExportedMessageRepository.fromArray(data.reverse().map((message) => threadMessage(messageOf(message))));
+    return ExportedMessageRepository.fromArray(data.reverse().map(messageOf).filter(hasContent).map(threadMessage));
   },
   // The service stores messages when it receives and generates them.
   append: async () => {},

@@ -22,10 +22,10 @@ const partsOf = ({ text, toolCalls }: ConversationMessage): Part[] => {
   return [...upToCalls, ...textPart(ordered.at(-1)?.at ?? 0)];
 };
 
-const statusOf = ({ status }: ConversationMessage): NonNullable<ThreadMessageLike["status"]> => {
+const statusOf = ({ status, error }: ConversationMessage): NonNullable<ThreadMessageLike["status"]> => {
   if (status === "complete") return { type: "complete", reason: "stop" };
   if (status === "requires_action") return { type: "requires-action", reason: "tool-calls" };
-  if (status === "failed") return { type: "incomplete", reason: "error" };
+  if (status === "failed") return { type: "incomplete", reason: "error", ...(error && { error: error.title }) };
   return status === "cancelled" ? { type: "incomplete", reason: "cancelled" } : { type: "running" };
 };
 
@@ -37,7 +37,9 @@ const ratingOf = ({ feedback: [first] = [] }: ConversationMessage) =>
   first && ({ submittedFeedback: { type: first.rating === "up" ? "positive" : "negative" } } as const);
 
 /** Returns a message as assistant-ui shows it. */
-export const threadMessage = (message: ConversationMessage): ThreadMessageLike =>
-  message.role === "user"
-    ? { id: idOf(message), role: "user", content: message.text }
-    : { id: idOf(message), role: "assistant", content: partsOf(message), status: statusOf(message), metadata: { ...ratingOf(message) } };
+export const threadMessage = (message: ConversationMessage): ThreadMessageLike => {
+  const shared = { id: idOf(message), createdAt: new Date(message.createdAt) };
+  return message.role === "user"
+    ? { ...shared, role: "user", content: message.text }
+    : { ...shared, role: "assistant", content: partsOf(message), status: statusOf(message), metadata: { ...ratingOf(message) } };
+};

@@ -17,17 +17,22 @@ import { createThreadListAdapter } from "./threads.js";
 const textOf = ({ content }: AppendMessage): string => content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 
 /** Shows the failure of a message that has no reply. */
-const FAILURE: ConversationMessage = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [] };
+const FAILURE = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [] } as const;
 
 /** Returns the runtime of one conversation. */
 const useConversationRuntime = (client: Client, { agentId, userId, tools }: AgentRuntimeOptions): AssistantRuntime => {
   const key = useAuiState(({ threadListItem }) => threadListItem.remoteId ?? threadListItem.id);
   const conversation = useMemo(() => client.conversation({ agentId, key, userId }), [client, agentId, key, userId]);
-  const { messages, status, send, stop, regenerate, edit, approve, deny, rate } = useChat(conversation, { tools });
+  const { messages, status, error, send, stop, regenerate, edit, approve, deny, rate } = useChat(conversation, { tools });
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
-  const isUnanswered = status === "failed" && messages.at(-1)?.role === "user";
+  const shown = useMemo(() => {
+    const last = messages.at(-1);
+    if (!error || !last) return messages;
+    const { createdAt } = last;
+    return last.role === "user" ? [...messages, { ...FAILURE, createdAt, error }] : messages.with(-1, { ...last, error });
+  }, [messages, error]);
   return useExternalStoreRuntime<ConversationMessage>({
-    messages: isUnanswered ? [...messages, FAILURE] : messages,
+    messages: shown,
     convertMessage: threadMessage,
     isLoading: status === "loading",
     isRunning: status === "sending" || status === "streaming",

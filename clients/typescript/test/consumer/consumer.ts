@@ -4,6 +4,8 @@
 import {
   type Client,
   type Command,
+  type Conversation,
+  type ConversationMessage,
   createClient,
   type LogEvent,
   type Problem,
@@ -13,6 +15,7 @@ import {
   type ServerFrame,
   type TurnPart,
 } from "agent-service-client";
+import type { Chat } from "agent-service-client/react";
 import { nearestRegion } from "agent-service-client/regions";
 
 const service: Client = createClient({ url: "https://agents.example.org", getToken: async () => "token" });
@@ -194,6 +197,23 @@ export const adviceOn = (error: unknown): string => {
   // @ts-expect-error: no such code
   return error.code === "rate_limitted" ? "" : error.message;
 };
+
+/** What a page shows of a message: its time, and why it has failed. */
+export const lineOf = ({ role, text, createdAt, author, status, error }: ConversationMessage): string => {
+  const reason: string = status === "failed" && error ? `${error.title}${error.retryable ? " Try again." : ""} (${error.code})` : "";
+  return [new Date(createdAt).toLocaleTimeString(), author?.name ?? role, text, reason].join(" ");
+};
+
+/** Shows all messages of a conversation. */
+export const showAll = async ({ getSnapshot, loadOlder }: Conversation): Promise<string[]> => {
+  while (getSnapshot().hasOlder) await loadOlder();
+  const { messages, error } = getSnapshot();
+  // A lost connection has a code, too.
+  return error?.code === "offline" ? [error.title] : messages.map(lineOf);
+};
+
+/** The hook has the same members. */
+export const olderOf = ({ hasOlder, loadOlder }: Chat): (() => Promise<void>) | undefined => (hasOlder ? loadOlder : undefined);
 
 /** A parameter that the service requires is required here. */
 // @ts-expect-error: without the user
