@@ -12,20 +12,29 @@ use crate::{
     stored::StoredNote,
 };
 
+/// The condition that the conversation 2 exists. It is read by its key, whatever other indexes there are.
+macro_rules! exists {
+    () => {
+        "(select c.deleted_at is null from conversations c where c.tenant_id = $1 and c.id = $2)"
+    };
+}
+
 statements! {
-    const FIND: &str = "\
-        select n.id, n.conversation_id, n.content, n.author, n.created_at from conversation_notes n \
-        join conversations c on c.tenant_id = n.tenant_id and c.id = n.conversation_id \
-        where n.tenant_id = $1 and n.conversation_id = $2 and n.id = $3 and c.deleted_at is null";
+    const FIND: &str = concat!(
+        "select n.id, n.conversation_id, n.content, n.author, n.created_at from conversation_notes n \
+         where n.tenant_id = $1 and n.conversation_id = $2 and n.id = $3 and ",
+        exists!()
+    );
 
     const LIST: &str = concat!(
         "select n.sort_seq, n.total, n.id, n.conversation_id, n.content, n.author, n.created_at from ",
         page_budget!(
-            "select n.*, octet_length(n.content) as bytes from conversation_notes n \
-             join conversations c on c.tenant_id = n.tenant_id and c.id = n.conversation_id \
-             where n.tenant_id = $1 and n.conversation_id = $2 and n.sort_seq < $3 \
-                and c.deleted_at is null \
-             order by n.sort_seq desc limit $4",
+            concat!(
+                "select *, octet_length(content) as bytes from conversation_notes \
+                 where tenant_id = $1 and conversation_id = $2 and sort_seq < $3 and ",
+                exists!(),
+                " order by sort_seq desc limit $4"
+            ),
             "sort_seq desc"
         ),
         " n order by n.place"

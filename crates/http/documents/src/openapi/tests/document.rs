@@ -1,7 +1,7 @@
 //! A small document over the domain's types, completed like the real one.
 
 use domain::{
-    AgentDraft, ConversationDraft, NoteDraft, Scope, Sizes, Timestamp, UserDraft,
+    AgentDraft, ConversationDraft, FeedbackDraft, NoteDraft, Scope, Sizes, Timestamp, UserDraft,
     config::MetadataSchema, staff_message::StaffMessageDraft,
 };
 use rest::{
@@ -69,6 +69,7 @@ struct Key {
 #[openapi(components(schemas(
     AgentDraft,
     ConversationDraft,
+    FeedbackDraft,
     Chat,
     Start,
     Key,
