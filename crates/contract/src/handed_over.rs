@@ -65,27 +65,27 @@ pub async fn a_call_of_the_agent_hands_its_conversation_over(storage: &Store) {
         ..fixture::record_steps(&begin, Vec::new())
     };
     let calls = [0, 1].map(|number| handing_over(number, None));
-    let begun = fixture::record_steps(&begin, calls.to_vec());
+    let recorded = fixture::record_steps(&begin, calls.to_vec());
     let foreign = RecordSteps {
         node: fixture::node_id(2),
         ..end(1, ToolCall::OK, 500)
     };
     for (record, is_written) in [
-        (begun, true),
+        (recorded, true),
         (foreign, false),
         (end(0, ToolCall::FAILED, 600), true),
     ] {
         let written = storage.writes.write(record).await.success();
         assert_eq!(written.is_recorded(), is_written);
         let found = lookup::conversation(storage, original.id).await;
-        assert_eq!(found.unwrap().handled_by, Handler::Agent);
+        assert_eq!(found.expect("it exists").handled_by, Handler::Agent);
     }
     for time in [700, 800] {
         let ended = storage.writes.write(end(1, ToolCall::OK, time)).await;
         let committed = (time == 700).then(|| Committed::at(head.plus(1)));
         assert_eq!(ended.success(), RecordStepsOutcome::Recorded(committed));
-        let found = lookup::conversation(storage, original.id).await.unwrap();
-        let handover = found.handover.as_ref().unwrap();
+        let found = conversation(storage, &original).await;
+        let handover = found.handover.as_ref().expect("a hand-over");
         assert_eq!(handover.reason.as_deref(), Some("A refund 🦊"));
         assert_eq!(handover.at, fixture::at(700));
         assert_eq!((found.handled_by, found.version), (Handler::Staff, 2));
@@ -94,7 +94,7 @@ pub async fn a_call_of_the_agent_hands_its_conversation_over(storage: &Store) {
         let after = log::head(storage, &begin.tenant).await;
         assert_eq!(after, head.plus(1));
     }
-    let last = log::events(storage).await.pop().unwrap();
+    let last = log::events(storage).await.pop().expect("an event");
     assert_eq!(last.kind, EventType::ConversationUpdated);
     assert_eq!(last.time, fixture::at(700));
     let given_back = hand_over(storage, &original, Handler::Agent, 900).await;
@@ -103,9 +103,13 @@ pub async fn a_call_of_the_agent_hands_its_conversation_over(storage: &Store) {
     assert_eq!(found, Some(given_back));
 }
 
-async fn waiting_since(storage: &Store, conversation: &Conversation) -> Option<domain::Timestamp> {
+async fn conversation(storage: &Store, conversation: &Conversation) -> Conversation {
     let found = lookup::conversation(storage, conversation.id).await;
-    found.expect("the conversation exists").waiting_since
+    found.expect("the conversation exists")
+}
+
+async fn waiting_since(storage: &Store, of: &Conversation) -> Option<domain::Timestamp> {
+    conversation(storage, of).await.waiting_since
 }
 
 /// A conversation waits from the hand-over on, and from the next message of its user, until staff writes or

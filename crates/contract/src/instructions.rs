@@ -1,6 +1,6 @@
 //! Turns that follow an instruction of the operator, and have no message of the user.
 
-use domain::{Handler, Role, Turn};
+use domain::{Conversation, Handler, Role, Turn};
 use writes::{BeginOutcome, BeginTurn, ConversationTarget, TurnEnding};
 
 use crate::{
@@ -18,10 +18,15 @@ fn instructed(begin: BeginTurn) -> BeginTurn {
     }
 }
 
+async fn conversation(storage: &Store, conversation: &Conversation) -> Conversation {
+    let found = lookup::conversation(storage, conversation.id).await;
+    found.expect("the conversation exists")
+}
+
 /// The turn stores no message, and its reply follows the messages before it. It keeps its instruction.
 pub async fn an_instruction_is_answered_without_a_message(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 1).await;
-    let before = lookup::conversation(storage, original.id).await.unwrap();
+    let before = conversation(storage, &original).await;
     let begin = instructed(fixture::begin_turn(
         2,
         &agent,
@@ -30,7 +35,7 @@ pub async fn an_instruction_is_answered_without_a_message(storage: &Store) {
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!(event_count(started.committed), 1);
     assert_eq!(started.messages.reply_seq, 3);
-    let running = lookup::conversation(storage, original.id).await.unwrap();
+    let running = conversation(storage, &original).await;
     assert_eq!(
         (running.message_count, &running.excerpt),
         (2, &before.excerpt)
@@ -41,10 +46,12 @@ pub async fn an_instruction_is_answered_without_a_message(storage: &Store) {
     let shown: Vec<_> = messages.iter().map(|it| (it.seq, it.role)).collect();
     let expected = [(1, Role::User), (2, Role::Agent), (3, Role::Agent)];
     assert_eq!(shown, expected);
-    let turn = lookup::turn(storage, begin.turn_id).await.unwrap();
+    let turn = lookup::turn(storage, begin.turn_id)
+        .await
+        .expect("the turn exists");
     assert_eq!(turn.instruction, begin.instruction);
     assert_eq!((&*turn.input, turn.has_message()), ("", false));
-    let after = lookup::conversation(storage, original.id).await.unwrap();
+    let after = conversation(storage, &original).await;
     assert_eq!(after.excerpt.as_deref(), Some("Reply 2"));
 }
 
@@ -57,7 +64,7 @@ pub async fn an_instruction_begins_a_conversation(storage: &Store) {
     let begin = instructed(fixture::begin_turn(1, &agent, target));
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!(event_count(started.committed), 2);
-    let running = lookup::conversation(storage, new.id).await.unwrap();
+    let running = conversation(storage, &new).await;
     let shown = (
         running.message_count,
         running.excerpt,
@@ -117,7 +124,7 @@ pub async fn a_failed_instruction_is_repeated(storage: &Store) {
 /// The agent takes no instruction while staff handles the conversation.
 pub async fn instructions_are_busy_while_staff_handles_a_conversation(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 1).await;
-    let found = lookup::conversation(storage, original.id).await.unwrap();
+    let found = conversation(storage, &original).await;
     let mut draft = found.draft();
     draft.handled_by = Handler::Staff;
     let next = found.changed_to(draft, fixture::at(50)).expect("a change");

@@ -8,6 +8,8 @@
 mod changes;
 mod record;
 
+use std::collections::BTreeSet;
+
 use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
 use quick_cache::{Weighter, unsync::Cache};
 
@@ -124,10 +126,7 @@ impl KnownFacts {
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
         }
-        for tenant in tenants {
-            let head = self.tenants.get(tenant)?.head;
-            facts.heads.insert(tenant.clone(), head);
-        }
+        self.add_heads(tenants, facts)?;
         for key in conversations {
             let mut conversation = self.current(&self.conversations, key)?;
             let agent = (key.0.clone(), conversation.agent_id);
@@ -147,13 +146,20 @@ impl KnownFacts {
         facts.live_nodes.extend(nodes);
         conditions.unused_keys.extend(idempotency.iter().cloned());
         conditions.unused_names.extend(new_names.iter().cloned());
-        conditions
-            .running_turns
-            .extend(running_turns.iter().cloned());
-        facts.running_turns.extend(running_turns.iter().cloned());
-        let valid_credentials = &mut conditions.valid_credentials;
-        valid_credentials.extend(credentials.iter().cloned());
-        facts.credentials.extend(credentials.iter().map(valid));
+        let running = running_turns.iter().cloned();
+        conditions.running_turns.extend(running.clone());
+        facts.running_turns.extend(running);
+        let credentials = credentials.iter().cloned();
+        conditions.valid_credentials.extend(credentials.clone());
+        facts.credentials.extend(credentials.map(|key| valid(&key)));
+        Some(())
+    }
+
+    fn add_heads(&self, tenants: &BTreeSet<TenantId>, facts: &mut Facts) -> Option<()> {
+        for tenant in tenants {
+            let head = self.tenants.get(tenant)?.head;
+            facts.heads.insert(tenant.clone(), head);
+        }
         Some(())
     }
 

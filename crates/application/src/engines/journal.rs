@@ -192,7 +192,9 @@ impl<'a> Journal<'a> {
         };
         let mut pauses = Pauses::default();
         loop {
-            let error = match self.writes.write(record.clone()).await {
+            // Boxed: it would enlarge the task of every turn, of which most record nothing.
+            let written = Box::pin(self.writes.write(record.clone()));
+            let error = match written.await {
                 Ok(RecordStepsOutcome::Recorded(_)) => return,
                 Ok(RecordStepsOutcome::NotOwned) => break,
                 Err(error) => error,

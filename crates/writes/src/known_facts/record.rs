@@ -4,8 +4,8 @@ use domain::{AgentId, ConversationId, Seq, TenantId};
 use ports::{
     Facts, Rows,
     write_store::{
-        ConversationFacts, InTenant, MessageDeletion, MessageRow, TurnAssignment, TurnEnd, TurnRow,
-        TurnStart, TurnWait,
+        AgentDeletion, AgentRow, AgentUpdate, ConversationFacts, InTenant, MessageDeletion,
+        MessageRow, TurnAssignment, TurnEnd, TurnRow, TurnStart, TurnWait,
     },
 };
 
@@ -78,11 +78,7 @@ impl KnownFacts {
             released: _,
             heads,
         } = rows;
-        let created = agents.iter().map(|row| (&row.tenant, &row.agent));
-        let updated = agent_updates.iter().map(|row| (&row.tenant, &row.agent));
-        for (tenant, agent) in created.chain(updated) {
-            self.keep_agent(&(tenant.clone(), agent.id), agent.version);
-        }
+        self.record_agents(agents, agent_updates, agent_deletions);
         for row in conversations {
             self.add_conversation(row);
         }
@@ -101,11 +97,24 @@ impl KnownFacts {
         for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));
         }
+        self.raise_heads(heads);
+    }
+
+    fn record_agents(
+        &mut self,
+        created: &[AgentRow],
+        updated: &[AgentUpdate],
+        deleted: &[AgentDeletion],
+    ) {
+        let created = created.iter().map(|row| (&row.tenant, &row.agent));
+        let updated = updated.iter().map(|row| (&row.tenant, &row.agent));
+        for (tenant, agent) in created.chain(updated) {
+            self.keep_agent(&(tenant.clone(), agent.id), agent.version);
+        }
         // The conversations of an agent that is not known are not used.
-        for row in agent_deletions {
+        for row in deleted {
             self.agents.remove(&(row.tenant.clone(), row.id));
         }
-        self.raise_heads(heads);
     }
 
     fn raise_heads(&mut self, heads: &[(TenantId, Seq)]) {

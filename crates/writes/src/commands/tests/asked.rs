@@ -32,9 +32,9 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         new_names,
         turns,
         open_turns,
-        credentials,
-        new_credentials,
-        whole_credentials,
+        credentials: _,
+        new_credentials: _,
+        whole_credentials: _,
         users,
         notes,
         feedback,
@@ -60,11 +60,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.turns.extend(found(turns, |key| all.turns.get(key)));
     let open = found(open_turns, |key| all.open_turns.get(key));
     asked.open_turns.extend(open);
-    let credentials = credentials.iter().map(|key| &key.id).chain(new_credentials);
-    let credentials = found(credentials, |id| all.credentials.get(id));
-    asked.credentials.extend(credentials);
-    let whole = found(whole_credentials, |id| all.whole_credentials.get(id));
-    asked.whole_credentials.extend(whole);
+    add_credentials(query, all, asked);
     asked.users.extend(found(users, |key| all.users.get(key)));
     let notes = notes.iter().filter(|note| all.notes.contains(note));
     asked.notes.extend(notes.cloned());
@@ -74,10 +70,10 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));
     asked.live_nodes.extend(live);
-    if let Some(query) = logged {
-        let events = all.logged.iter().filter(|event| is_named(query, event));
-        asked.logged.extend(events.cloned());
-    }
+    let named = |event: &&EventInDoubt| logged.as_ref().is_some_and(|query| is_named(query, event));
+    asked
+        .logged
+        .extend(all.logged.iter().filter(named).cloned());
     if swept.is_some() {
         asked.swept.clone_from(&all.swept);
     }
@@ -86,6 +82,15 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     let running = running_turns.iter();
     let running = running.filter(|turn| all.running_turns.contains(turn));
     asked.running_turns.extend(running.cloned());
+}
+
+fn add_credentials(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
+    let named = query.credentials.iter().map(|key| &key.id);
+    let named = named.chain(&query.new_credentials);
+    let credentials = found(named, |id| all.credentials.get(id));
+    asked.credentials.extend(credentials);
+    let whole = found(&query.whole_credentials, |id| all.whole_credentials.get(id));
+    asked.whole_credentials.extend(whole);
 }
 
 fn is_named(query: &LoggedQuery, event: &EventInDoubt) -> bool {

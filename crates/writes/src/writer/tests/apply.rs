@@ -54,15 +54,7 @@ impl Tables {
                 assert_eq!(self.named.insert(name, row.conversation.id), None);
             }
         }
-        for row in &rows.handovers {
-            let key = (row.tenant.clone(), row.id);
-            let facts = self.conversations.get_mut(&key).expect("it exists");
-            assert_eq!(facts.version, row.version - 1);
-            facts.version = row.version;
-            facts.handled_by = Handler::Staff;
-            facts.waiting_since = Some(row.handover.at);
-            facts.updated_at = row.handover.at;
-        }
+        self.apply_handovers(rows);
         for row in &rows.conversation_deletions {
             let key = (row.tenant.clone(), row.id);
             self.conversations.remove(&key);
@@ -72,6 +64,18 @@ impl Tables {
         self.apply_turns(rows);
         self.apply_messages(rows);
         self.heads.extend(rows.heads.iter().cloned());
+    }
+
+    fn apply_handovers(&mut self, rows: &Rows) {
+        for row in &rows.handovers {
+            let key = (row.tenant.clone(), row.id);
+            let facts = self.conversations.get_mut(&key).expect("it exists");
+            assert_eq!(facts.version, row.version - 1);
+            facts.version = row.version;
+            facts.handled_by = Handler::Staff;
+            facts.waiting_since = Some(row.handover.at);
+            facts.updated_at = row.handover.at;
+        }
     }
 
     fn apply_credentials(&mut self, rows: &Rows) {
