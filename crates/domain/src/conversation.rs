@@ -126,7 +126,7 @@ impl Conversation {
     /// Returns the next version of this conversation, with the content of `draft`. Returns `None`
     /// if nothing changes.
     pub fn changed_to(&self, draft: ConversationDraft, now: Timestamp) -> Option<Self> {
-        // Nobody has a conversation that the agent handles.
+        // A conversation that the agent handles has no assignee.
         let draft = ConversationDraft {
             assignee: draft
                 .assignee

@@ -5,7 +5,7 @@ use domain::{ConversationId, Listed, Note, NoteId, Page, Seq, TenantId};
 
 use crate::RepositoryError;
 
-/// What staff has noted about conversations.
+/// The notes of staff about conversations.
 #[async_trait]
 pub trait NoteRepository: Send + Sync {
     /// Finds a note of a conversation that exists.

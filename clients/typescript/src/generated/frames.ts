@@ -97,8 +97,8 @@ export interface components {
             /** @description The same as the header `Idempotency-Key`: a repeated chat with the same key starts no second turn. */
             idempotencyKey?: string;
             /**
-             * @description What the agent is to write, in place of a message of the user: it writes first. Only of keys, clients, and
-             *     users with `conversations:all`. The agent needs a model.
+             * @description An instruction of the operator in place of a message of the user: the agent writes first. Only of keys,
+             *     clients, and users with `conversations:all`. The agent needs a model.
              */
             instruction?: string | null;
             /** @description The text of the message. Required, except if `supersedes` is an agent's message. */

@@ -1124,8 +1124,8 @@ export interface components {
              */
             history?: components["schemas"]["HistoryItem"][];
             /**
-             * @description What the agent is to write, in place of a message of the user: it writes first. Only of keys, clients, and
-             *     users with `conversations:all`. The agent needs a model.
+             * @description An instruction of the operator in place of a message of the user: the agent writes first. Only of keys,
+             *     clients, and users with `conversations:all`. The agent needs a model.
              */
             instruction?: string | null;
             /** @description The text of the message. Required, except if `supersedes` is an agent's message. */

@@ -51,7 +51,7 @@ async fn the_agent_is_silent_while_staff_handles_the_conversation() {
     let handed_back = hand_over(&api.writer(), &made, "agent").await;
     assert_eq!(handed_back.get("waitingSince"), None);
     let path = format!("/api/conversations/{}", id_of(&made));
-    // Nobody has a conversation that the agent handles: nothing changes.
+    // A conversation that the agent handles has no assignee: nothing changes.
     let taken = api.writer().patch(&path, json!({"assignee": "mia"})).await;
     assert_eq!(taken.ok(), handed_back);
     let reply = api.chat(chat).await;

@@ -12,11 +12,11 @@ use ports::{
     FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
 use writes::{
-    ChangeStaffMessage, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
+    ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
     DeleteOutcome, RateMessage, RateOutcome, UpdateConversation, WriteStaffMessage,
 };
 
-use super::{CachedCommand, Caches};
+use super::{AnnouncedCommand, CachedCommand, Caches};
 
 /// A [`ConversationRepository`] that caches the results of `find_state` and `find_by_name`.
 pub struct CachedConversations {
@@ -273,61 +273,39 @@ impl CachedCommand for ChangeStaffMessage {
     }
 }
 
-impl CachedCommand for RateMessage {
-    type Before = TenantId;
-
-    fn before(&self, _caches: &Caches) -> Self::Before {
-        self.tenant.clone()
+impl AnnouncedCommand for RateMessage {
+    fn tenant(&self) -> &TenantId {
+        &self.tenant
     }
 
-    fn apply(
-        tenant: Self::Before,
-        caches: &Caches,
-        outcome: &Result<Self::Outcome, RepositoryError>,
-    ) {
-        if let Ok(RateOutcome::Rated {
-            committed: Some(committed),
-            ..
-        }) = outcome
-        {
-            caches.applied.announce(&tenant, *committed);
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        match outcome {
+            RateOutcome::Rated { committed, .. } => *committed,
+            RateOutcome::NotFound | RateOutcome::MessageNotFound => None,
         }
     }
 }
 
-impl CachedCommand for CreateNote {
-    type Before = TenantId;
-
-    fn before(&self, _caches: &Caches) -> Self::Before {
-        self.tenant.clone()
+impl AnnouncedCommand for CreateNote {
+    fn tenant(&self) -> &TenantId {
+        &self.tenant
     }
 
-    fn apply(
-        tenant: Self::Before,
-        caches: &Caches,
-        outcome: &Result<Self::Outcome, RepositoryError>,
-    ) {
-        if let Ok(Idempotent::Applied(Some(committed))) = outcome {
-            caches.applied.announce(&tenant, *committed);
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        match outcome {
+            Idempotent::Applied(committed) => *committed,
+            Idempotent::Replayed(_) => None,
         }
     }
 }
 
-impl CachedCommand for DeleteNote {
-    type Before = TenantId;
-
-    fn before(&self, _caches: &Caches) -> Self::Before {
-        self.note.tenant.clone()
+impl AnnouncedCommand for DeleteNote {
+    fn tenant(&self) -> &TenantId {
+        &self.note.tenant
     }
 
-    fn apply(
-        tenant: Self::Before,
-        caches: &Caches,
-        outcome: &Result<Self::Outcome, RepositoryError>,
-    ) {
-        if let Ok(Some(committed)) = outcome {
-            caches.applied.announce(&tenant, *committed);
-        }
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        *outcome
     }
 }
 

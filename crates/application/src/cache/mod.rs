@@ -37,7 +37,7 @@ pub use invalidator::CacheInvalidator;
 pub use log_progress::LogProgress;
 pub use users::CachedUsers;
 pub use versioned::VersionedCache;
-pub use writes::{CachedCommand, CachedWrites};
+pub use writes::{AnnouncedCommand, CachedCommand, CachedWrites};
 
 /// The time for which cached entries are trusted after the log was last read.
 pub const TRUSTED_FOR: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use writes::{
     RecordStepsOutcome, RecordTurnOutcome, SuspendOutcome, SuspendTurn, Sweep, TurnEnding,
 };
 
-use super::{CachedCommand, Caches};
+use super::{AnnouncedCommand, CachedCommand, Caches};
 
 /// The parts of a new turn from which the state after it is computed.
 pub struct NewTurn {
@@ -290,20 +290,15 @@ impl CachedCommand for SuspendTurn {
     }
 }
 
-impl CachedCommand for RecordSteps {
-    type Before = TenantId;
-
-    fn before(&self, _caches: &Caches) -> Self::Before {
-        self.tenant.clone()
+impl AnnouncedCommand for RecordSteps {
+    fn tenant(&self) -> &TenantId {
+        &self.tenant
     }
 
-    fn apply(
-        tenant: Self::Before,
-        caches: &Caches,
-        outcome: &Result<Self::Outcome, RepositoryError>,
-    ) {
-        if let Ok(RecordStepsOutcome::Recorded(Some(committed))) = outcome {
-            caches.applied.announce(&tenant, *committed);
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        match outcome {
+            RecordStepsOutcome::Recorded(committed) => *committed,
+            RecordStepsOutcome::NotOwned => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Writes that keep the caches valid.
 
+use domain::TenantId;
 use ports::RepositoryError;
-use writes::{Command, Writes};
+use writes::{Command, Committed, Writes};
 
 use super::Caches;
 
@@ -19,6 +20,33 @@ pub trait CachedCommand: Command {
         caches: &Caches,
         outcome: &Result<Self::Outcome, RepositoryError>,
     );
+}
+
+/// A command whose write changes nothing that is cached. Those who follow the log learn of its events.
+pub trait AnnouncedCommand: Command {
+    /// Returns the tenant that owns the data.
+    fn tenant(&self) -> &TenantId;
+
+    /// Returns the positions of the events, if there are any.
+    fn committed(outcome: &Self::Outcome) -> Option<Committed>;
+}
+
+impl<C: AnnouncedCommand> CachedCommand for C {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant().clone()
+    }
+
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Some(committed) = outcome.as_ref().ok().and_then(C::committed) {
+            caches.applied.announce(&tenant, committed);
+        }
+    }
 }
 
 /// The writes of this process, which keep its caches valid.

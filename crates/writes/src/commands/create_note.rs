@@ -10,8 +10,8 @@ use super::in_doubt;
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a note about a conversation. Writes `note.created` and the idempotency entry, whose result is the id of
-/// the note, so that a deleted one leaves nothing else; writes nothing if the entry's key was used before. `Applied(None)` if the conversation
-/// does not exist.
+/// the note, so that a deleted one leaves nothing else; writes nothing if the entry's key was used before.
+/// `Applied(None)` if the conversation does not exist.
 #[derive(Debug, Clone)]
 pub struct CreateNote {
     /// The tenant that owns the data.

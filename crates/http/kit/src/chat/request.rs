@@ -38,8 +38,8 @@ pub struct ChatRequest {
     /// or null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation_id: Option<String>,
-    /// What the agent is to write, in place of a message of the user: it writes first. Only of keys, clients, and
-    /// users with `conversations:all`. The agent needs a model.
+    /// An instruction of the operator in place of a message of the user: the agent writes first. Only of keys,
+    /// clients, and users with `conversations:all`. The agent needs a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
     instruction: Option<String>,

@@ -42,7 +42,8 @@ relational::statements! {
     const UPDATE: &str = concat!(
         "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
             handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
-            handover = n.handover, user_id = n.user_id, version = n.version, updated_at = n.updated, sort_seq = n.sort_seq \
+            handover = n.handover, user_id = n.user_id, version = n.version, updated_at = n.updated, \
+            sort_seq = n.sort_seq \
         from ",
         unnest!(
             1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 text,
