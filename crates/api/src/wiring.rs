@@ -30,7 +30,10 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use anyhow::Result;
-use application::{node::Node, purge::Purge, retention::LogRetention};
+use application::{
+    followers::FollowerRunner, node::Node, purge::Purge, retention::LogRetention,
+    search::SearchIndexer,
+};
 use kit::{
     auth::{SealedServices, seal},
     state::HttpState,
@@ -40,6 +43,7 @@ use ports::{Clock, IdSource, Storage, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use writes::Writes;
 
+use self::realtime::Realtime;
 use crate::{
     settings::Settings,
     system::{SystemClock, SystemIds},
@@ -111,6 +115,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
+    start_followers(&parts, &node, &realtime);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
     let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
@@ -140,6 +145,26 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
         tracing::info!(node = %node.id(), "node started");
     }
     Ok(node)
+}
+
+/// Starts the followers of the logs. They write, so they run at home.
+fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
+    if parts.peers.home.is_some() {
+        return;
+    }
+    let storage = &parts.storage;
+    let indexer = SearchIndexer::new(
+        Arc::clone(&storage.search),
+        Arc::clone(&storage.conversations),
+    );
+    let runner = FollowerRunner::new(
+        Arc::new(indexer),
+        Arc::clone(&storage.followers),
+        Arc::clone(&realtime.log),
+        Arc::clone(node),
+        realtime.heads.clone(),
+    );
+    parts.tasks.spawn(runner.run(parts.stop.clone()));
 }
 
 /// Starts the tasks that maintain the store, the node's lease and the metrics. A replica is

@@ -6,6 +6,7 @@ mod feedback;
 mod forking;
 mod listing;
 mod notes;
+mod searching;
 mod staff_messages;
 mod update;
 
@@ -15,7 +16,7 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationId, ConversationKey, ConversationState, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{ConversationName, FeedbackRepository, NoteRepository, RepositoryError};
+use ports::{ConversationName, FeedbackRepository, NoteRepository, RepositoryError, SearchIndex};
 use update::CHANGE_ATTEMPTS;
 use writes::{DeleteConversation, DeleteOutcome};
 
@@ -26,12 +27,14 @@ pub use error::ConversationError;
 pub use feedback::FeedbackListing;
 pub use forking::Fork;
 pub use listing::ConversationListing;
+pub use searching::FoundConversations;
 
 /// The use cases of conversations: create, read, change, delete.
 pub struct ConversationService {
     ports: CachedPorts,
     notes: Arc<dyn NoteRepository>,
     feedback: Arc<dyn FeedbackRepository>,
+    search: Arc<dyn SearchIndex>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
@@ -41,11 +44,13 @@ impl ConversationService {
         ports: CachedPorts,
         notes: Arc<dyn NoteRepository>,
         feedback: Arc<dyn FeedbackRepository>,
+        search: Arc<dyn SearchIndex>,
     ) -> Self {
         Self {
             ports,
             notes,
             feedback,
+            search,
             contended: KeyedSemaphore::new(1),
         }
     }

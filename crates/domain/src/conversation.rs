@@ -19,6 +19,17 @@ open_enum! {
     }
 }
 
+/// The text that a search has found in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TextMatch {
+    /// The newest message that contains the words; null if the title does.
+    pub message_id: Option<MessageId>,
+    /// The part of the text around the first match: plain text in one line, at most 200 characters.
+    pub snippet: String,
+}
+
 /// A conversation as clients receive it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -78,6 +89,10 @@ pub struct Conversation {
     pub updated_at: Timestamp,
     /// The time of the last message.
     pub last_message_at: Option<Timestamp>,
+    /// In results of a search: the text that was found.
+    #[serde(rename = "match", default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub matched: Option<TextMatch>,
     /// The members that only a newer version knows.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schema(ignore))]
@@ -107,6 +122,7 @@ impl Conversation {
             created_at: now,
             updated_at: now,
             last_message_at: None,
+            matched: None,
             unknown: UnknownMembers::default(),
         }
     }

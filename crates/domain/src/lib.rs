@@ -57,6 +57,7 @@ pub mod region;
 pub mod rule;
 pub mod rule_test;
 pub mod scope;
+pub mod search;
 pub mod signing_key;
 pub mod sizes;
 pub mod staff_message;
@@ -86,6 +87,7 @@ pub use client_tool::ClientTool;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
     Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
+    TextMatch,
 };
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};

@@ -22,6 +22,19 @@ pub struct ConversationFilter {
     pub handling: Option<Handling>,
 }
 
+impl ConversationFilter {
+    /// Returns whether a listing with this filter contains a conversation.
+    pub fn matches(&self, conversation: &Conversation) -> bool {
+        let user = conversation.user_id.as_deref();
+        self.agents.contains(conversation.agent_id)
+            && (self.user_id.is_none() || self.user_id.as_deref() == user)
+            && self
+                .handling
+                .as_ref()
+                .is_none_or(|it| it.matches(conversation))
+    }
+}
+
 /// A filter by the side that handles a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,6 +48,19 @@ pub enum Handling {
 }
 
 impl Handling {
+    fn matches(&self, conversation: &Conversation) -> bool {
+        let is_staff = conversation.handled_by == Handler::Staff;
+        match self {
+            Self::Agent => !is_staff,
+            Self::Staff(assignee) | Self::Waiting(assignee) => {
+                let is_waiting = conversation.waiting_since.is_some();
+                is_staff
+                    && (is_waiting || matches!(self, Self::Staff(_)))
+                    && (assignee.is_none() || *assignee == conversation.assignee)
+            }
+        }
+    }
+
     /// Returns who handles the conversations and the member of staff, unless they are listed in the order in
     /// which they began to wait.
     pub fn by_activity(&self) -> Option<(&'static str, Option<&str>)> {
@@ -171,6 +197,19 @@ pub enum FirstMessages {
     Forked(ForkedMessages),
 }
 
+/// The text of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationText {
+    /// The conversation of the message.
+    pub conversation_id: ConversationId,
+    /// The position of the message.
+    pub seq: i64,
+    /// The id of the message.
+    pub id: MessageId,
+    /// The text.
+    pub content: String,
+}
+
 /// The part of a conversation that an engine receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryQuery {
@@ -232,6 +271,28 @@ pub trait ConversationRepository: Send + Sync {
         tenant: &TenantId,
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>;
+
+    /// Finds the conversations with these ids, at most 100, in any order.
+    async fn find_all(
+        &self,
+        tenant: &TenantId,
+        ids: &[ConversationId],
+    ) -> Result<AsOf<Vec<Conversation>>, RepositoryError>;
+
+    /// Returns the ids of at most `limit` conversations with a greater id, in the order of ids.
+    async fn ids_after(
+        &self,
+        tenant: &TenantId,
+        after: ConversationId,
+        limit: usize,
+    ) -> Result<Vec<ConversationId>, RepositoryError>;
+
+    /// Finds the texts of messages that are not superseded, at most 100, by conversation and `seq`, in any order.
+    async fn texts(
+        &self,
+        tenant: &TenantId,
+        places: &[(ConversationId, i64)],
+    ) -> Result<Vec<ConversationText>, RepositoryError>;
 
     /// Finds a message of a conversation, superseded or not; the newest if several match. The number of
     /// messages before it counts those of staff, too.

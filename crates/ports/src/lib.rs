@@ -18,6 +18,7 @@ pub mod error;
 pub mod event_bus;
 pub mod event_log;
 pub mod feedback_repository;
+pub mod follower_repository;
 pub mod home;
 pub mod id_source;
 pub mod idempotency_repository;
@@ -27,6 +28,7 @@ pub mod node_repository;
 pub mod note_repository;
 pub mod rate_limiter;
 pub mod reply_engine;
+pub mod search_index;
 pub mod signing_key_repository;
 pub mod storage;
 pub mod sweep_repository;
@@ -43,8 +45,9 @@ pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentReposito
 pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
-    ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, Handling, HistoryQuery,
-    ListingOrder, MessageCounts, MessageQuery, MessageReference, SORT_SEQ_OF_RESULT,
+    ConversationRepository, ConversationText, FirstMessages, ForkedMessages, FoundMessage,
+    Handling, HistoryQuery, ListingOrder, MessageCounts, MessageQuery, MessageReference,
+    SORT_SEQ_OF_RESULT,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};
@@ -56,6 +59,7 @@ pub use event_log::{
     SelectedEvents,
 };
 pub use feedback_repository::{FeedbackPage, FeedbackQuery, FeedbackRepository};
+pub use follower_repository::{FollowerPosition, FollowerRepository, FollowerStep};
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
@@ -69,6 +73,10 @@ pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot}
 pub use reply_engine::{
     ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError, RequestedCall,
     ToldCause, ToolChoice, ToolUse, UnusableReply,
+};
+pub use search_index::{
+    RemovedEntries, RemovedMessages, SearchEntry, SearchIndex, SearchMatch, SearchPlace,
+    SearchQuery, TITLE_SEQ,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, EventLog, FeedbackRepository,
-    IdempotencyRepository, Maintenance, NodeRepository, NoteRepository, SigningKeyRepository,
-    SweepRepository, TenantRepository, TicketRepository, TokenRepository, TurnRepository,
-    UserRepository, WriteStore,
+    FollowerRepository, IdempotencyRepository, Maintenance, NodeRepository, NoteRepository,
+    SearchIndex, SigningKeyRepository, SweepRepository, TenantRepository, TicketRepository,
+    TokenRepository, TurnRepository, UserRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -20,6 +20,10 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Ratings of messages.
     pub feedback: Arc<dyn FeedbackRepository>,
+    /// Followers of the logs.
+    pub followers: Arc<dyn FollowerRepository>,
+    /// The index of the words in conversations.
+    pub search: Arc<dyn SearchIndex>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
     /// Turns without a live node, and turns that waited too long.

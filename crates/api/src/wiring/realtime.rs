@@ -8,8 +8,8 @@ use application::{
     cache::{CacheInvalidator, Caches},
     realtime::{LogReader, LogTails, Typing},
 };
-use ports::Clock;
-use tokio::runtime::Handle;
+use ports::{Clock, LogHead};
+use tokio::{runtime::Handle, sync::watch};
 
 use super::Parts;
 
@@ -19,6 +19,8 @@ pub(super) struct Realtime {
     pub(super) caches: Caches,
     /// The reader of the event log.
     pub(super) log: Arc<LogReader>,
+    /// The heads of all logs, which are read every second.
+    pub(super) heads: watch::Receiver<Arc<[LogHead]>>,
     /// The typing indicators.
     pub(super) typing: Arc<Typing>,
 }
@@ -38,6 +40,7 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
         Arc::clone(&bus),
         Arc::clone(&tails),
     );
+    let heads = invalidator.watch_heads();
     invalidator.catch_up().await?;
     tasks.spawn(invalidator.run(stop.clone()));
     tasks.spawn(Arc::clone(&tails).run(Arc::clone(&bus)));
@@ -47,6 +50,7 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     Ok(Realtime {
         caches,
         log,
+        heads,
         typing,
     })
 }

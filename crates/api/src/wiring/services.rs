@@ -60,7 +60,12 @@ pub(super) fn build(
                 rates: Arc::clone(&state.rates.principals),
             },
         ),
-        conversations: ConversationService::new(cached.clone(), storage.notes, storage.feedback),
+        conversations: ConversationService::new(
+            cached.clone(),
+            storage.notes,
+            storage.feedback,
+            storage.search,
+        ),
         users: UserService::new(cached.clone(), storage.users),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),

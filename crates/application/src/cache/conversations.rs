@@ -8,8 +8,9 @@ use domain::{
     Seq, TenantId,
 };
 use ports::{
-    Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
-    FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, ConversationText,
+    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
+    RepositoryError,
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
@@ -130,6 +131,31 @@ impl ConversationRepository for CachedConversations {
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         self.inner.list(tenant, query).await
+    }
+
+    async fn find_all(
+        &self,
+        tenant: &TenantId,
+        ids: &[ConversationId],
+    ) -> Result<AsOf<Vec<Conversation>>, RepositoryError> {
+        self.inner.find_all(tenant, ids).await
+    }
+
+    async fn ids_after(
+        &self,
+        tenant: &TenantId,
+        after: ConversationId,
+        limit: usize,
+    ) -> Result<Vec<ConversationId>, RepositoryError> {
+        self.inner.ids_after(tenant, after, limit).await
+    }
+
+    async fn texts(
+        &self,
+        tenant: &TenantId,
+        places: &[(ConversationId, i64)],
+    ) -> Result<Vec<ConversationText>, RepositoryError> {
+        self.inner.texts(tenant, places).await
     }
 
     async fn find_message(

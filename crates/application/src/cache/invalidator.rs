@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use domain::{EventType, Seq, TenantId};
 use futures::{StreamExt as _, stream::BoxStream};
 use ports::{Clock, EventBus, EventLog, LogHead, LoggedChange, RepositoryError, Signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Caches, weight};
@@ -56,6 +57,7 @@ pub struct CacheInvalidator {
     clock: Arc<dyn Clock>,
     bus: Arc<dyn EventBus>,
     tails: Arc<LogTails>,
+    heads: watch::Sender<Arc<[LogHead]>>,
 }
 
 /// The source of a head.
@@ -82,7 +84,13 @@ impl CacheInvalidator {
             clock,
             bus,
             tails,
+            heads: watch::Sender::new(Arc::default()),
         }
+    }
+
+    /// Subscribes to the heads of all logs, which are read every second.
+    pub fn watch_heads(&self) -> watch::Receiver<Arc<[LogHead]>> {
+        self.heads.subscribe()
     }
 
     /// Follows the log until `stop`.
@@ -151,6 +159,7 @@ impl CacheInvalidator {
         }
         self.caches.report_weight();
         weight::report("event_tails", self.tails.bytes());
+        self.heads.send_replace(heads.as_slice().into());
         self.apply_all(heads, HeadSource::Store).await?;
         self.caches.applied.confirm(read_at);
         Ok(())

@@ -31,6 +31,30 @@ pub struct ConversationListing {
     pub handling: Option<Handling>,
 }
 
+impl ConversationListing {
+    /// Returns the selection as far as the caller may make it.
+    pub(super) fn permitted_to(self, caller: &Principal) -> Result<Self, ConversationError> {
+        let user_id = own_user_id(caller, self.user_id.as_deref())?;
+        let is_for_staff = matches!(
+            self.handling,
+            Some(Handling::Staff(Some(_)) | Handling::Waiting(_))
+        );
+        if is_for_staff && !caller.may_read_context() {
+            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
+        }
+        Ok(Self { user_id, ..self })
+    }
+
+    /// Returns the filter of the conversations that a permitted selection contains.
+    pub(super) fn filter(&self, caller: &Principal) -> ConversationFilter {
+        ConversationFilter {
+            agents: caller.agents.narrowed_to(self.agent_id),
+            user_id: self.user_id.clone(),
+            handling: self.handling.clone(),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Position {
     #[serde(rename = "sort_seq")]
@@ -47,15 +71,7 @@ impl ConversationService {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
-        let user_id = own_user_id(caller, listing.user_id.as_deref())?;
-        let is_for_staff = matches!(
-            listing.handling,
-            Some(Handling::Staff(Some(_)) | Handling::Waiting(_))
-        );
-        if is_for_staff && !caller.may_read_context() {
-            return Err(ConversationError::NotPermitted(Scope::ConversationsAll));
-        }
-        let listing = ConversationListing { user_id, ..listing };
+        let listing = listing.permitted_to(caller)?;
         let binding = (caller.tenant.as_str(), "conversations", &listing);
         let after = cursor
             .map(|cursor| cursor::decode::<Position>(&binding, cursor))
@@ -65,11 +81,7 @@ impl ConversationService {
                 key: position.key,
                 id: ConversationId::new(position.id),
             });
-        let filter = ConversationFilter {
-            agents: caller.agents.narrowed_to(listing.agent_id),
-            user_id: listing.user_id.clone(),
-            handling: listing.handling.clone(),
-        };
+        let filter = listing.filter(caller);
         let by_waiting = matches!(filter.handling, Some(Handling::Waiting(_)));
         let query = ConversationQuery {
             filter,

@@ -1,6 +1,8 @@
 //! The filter of the events that a reader may see and requests.
 
-use domain::{AgentId, ConversationId, EventType, Principal, Scope, Seq};
+use domain::{
+    AgentId, AgentReach, Audience, ConversationId, EventType, Principal, PrincipalId, Scope, Seq,
+};
 use ports::{EventQuery, EventVisibility, LoggedEvent};
 
 use super::PageSize;
@@ -26,6 +28,26 @@ impl EventFilter {
             agent_id: None,
             conversation_id: None,
             visibility: visibility(principal),
+        }
+    }
+
+    /// Returns a filter that matches every event, for the process itself.
+    pub fn everything() -> Self {
+        let visibility = EventVisibility {
+            agents: true,
+            whole_agents: true,
+            users: true,
+            conversations: true,
+            principal: PrincipalId::system(),
+            user_id: None,
+            reach: AgentReach::ALL,
+            audience: Audience::Staff,
+        };
+        Self {
+            types: Vec::new(),
+            agent_id: None,
+            conversation_id: None,
+            visibility,
         }
     }
 

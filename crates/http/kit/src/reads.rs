@@ -32,37 +32,52 @@ pub struct PageOf<T> {
     pub has_more: bool,
 }
 
+impl<T> PageOf<T> {
+    fn new(page: Page<T>, next_cursor: Option<String>) -> Self {
+        Self {
+            data: page.items,
+            next_cursor,
+            has_more: page.has_more,
+        }
+    }
+}
+
 /// Returns the response with a page and a link to the next one.
 pub fn page<T: Serialize>(
     request: &HttpRequest,
     read: AsOf<(Page<T>, Option<String>)>,
 ) -> HttpResponse {
+    let (page, next_cursor) = read.value;
+    let mut response = page_head(request, read.position, next_cursor.as_deref());
+    response.json(PageOf::new(page, next_cursor))
+}
+
+/// Returns the head of a response with a page.
+pub fn page_head(
+    request: &HttpRequest,
+    position: Seq,
+    next_cursor: Option<&str>,
+) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
-    response.insert_header((X_EVENT_SEQ, read.position.0));
-    write_page(request, response, read.value)
+    response.insert_header((X_EVENT_SEQ, position.0));
+    link_next(request, &mut response, next_cursor);
+    response
 }
 
 /// Returns the response with a page of resources that are not in the event log.
 pub fn page_outside_log<T: Serialize>(
     request: &HttpRequest,
-    page: (Page<T>, Option<String>),
-) -> HttpResponse {
-    write_page(request, HttpResponse::Ok(), page)
-}
-
-fn write_page<T: Serialize>(
-    request: &HttpRequest,
-    mut response: HttpResponseBuilder,
     (page, next_cursor): (Page<T>, Option<String>),
 ) -> HttpResponse {
-    if let Some(cursor) = &next_cursor {
+    let mut response = HttpResponse::Ok();
+    link_next(request, &mut response, next_cursor.as_deref());
+    response.json(PageOf::new(page, next_cursor))
+}
+
+fn link_next(request: &HttpRequest, response: &mut HttpResponseBuilder, cursor: Option<&str>) {
+    if let Some(cursor) = cursor {
         response.insert_header((header::LINK, next_link(request, cursor)));
     }
-    response.json(PageOf {
-        data: page.items,
-        next_cursor,
-        has_more: page.has_more,
-    })
 }
 
 /// Returns the link to the next page: the same request with another cursor (RFC 8288).

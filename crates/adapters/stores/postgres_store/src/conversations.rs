@@ -68,6 +68,30 @@ impl ConversationSql for PostgresStore {
         " where t.id = $1"
     );
 
+    const FIND_ALL: &'static str = concat!(
+        "select t.head_seq, ",
+        conversation_columns!(open_turns!()),
+        " from tenants t left join conversations c on c.tenant_id = t.id and c.id = any($2) and ",
+        visible!(),
+        " where t.id = $1"
+    );
+
+    const IDS_AFTER: &'static str = concat!(
+        "select c.id from conversations c where c.tenant_id = $1 and c.id > $2 and ",
+        visible!(),
+        " order by c.id limit $3"
+    );
+
+    const TEXTS: &'static str = concat!(
+        "select m.conversation_id, m.seq, m.id, m.content from unnest($2::uuid[], $3::int8[]) p (id, seq) \
+         cross join lateral (select * from conversations c \
+            where c.tenant_id = $1 and c.id = p.id offset 0) c \
+         cross join lateral (select * from messages m \
+            where m.tenant_id = $1 and m.conversation_id = p.id and m.seq = p.seq offset 0) m \
+         where m.superseded_at is null and ",
+        visible!()
+    );
+
     const FIND_STATE: &'static str = concat!(
         "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
          (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \

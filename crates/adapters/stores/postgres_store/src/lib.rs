@@ -23,12 +23,14 @@ mod error;
 mod events;
 mod facts;
 mod feedback;
+mod followers;
 mod fragments;
 mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
 mod rows;
+mod search;
 mod server;
 mod store;
 mod store_state;
@@ -51,6 +53,7 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         credentials::STATEMENTS,
         facts::STATEMENTS,
         maintenance::STATEMENTS,
+        search::STATEMENTS,
         sweep::STATEMENTS,
         server::STATEMENTS,
         store::STATEMENTS,

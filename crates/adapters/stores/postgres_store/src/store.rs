@@ -27,6 +27,7 @@ use crate::{
     connections::{Connections, LEAST_POOLED},
     error::{NotUsableYet, from_sqlx, is_read_only, is_temporary},
     maintenance::StoreMaintenance,
+    search::PostgresSearch,
     server::{self, in_time},
     store_state,
     tls_tunnel::Tunnel,
@@ -224,7 +225,8 @@ impl PostgresStore {
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
         let maintenance = Arc::new(StoreMaintenance(self.clone()));
-        repositories::storage(self.clone(), self.writes.clone(), maintenance)
+        let search = Arc::new(PostgresSearch(self.clone()));
+        repositories::storage(self.clone(), self.writes.clone(), maintenance, search)
     }
 
     /// Waits for queued writes and running calls, and closes the connections. Later calls fail with

@@ -87,6 +87,12 @@ impl<'a> From<&'a [Uuid]> for Parameter<'a> {
     }
 }
 
+impl<'a> From<&'a [i64]> for Parameter<'a> {
+    fn from(numbers: &'a [i64]) -> Self {
+        Self::Numbers(numbers)
+    }
+}
+
 /// The ids of the agents that can be reached; null for all.
 pub(crate) fn agent_ids(reach: &AgentReach) -> Option<Vec<Uuid>> {
     let ids = reach.ids()?;

@@ -217,7 +217,8 @@ fn fitting_rows<R: JoinedRow>(rows: &[R]) -> Result<usize, RepositoryError> {
     Ok(page_budget::fitting_rows(&totals))
 }
 
-fn as_of_many<'r, R, S, T>(
+/// Reads the rows of a statement that joins any number of entities to their tenant's head.
+pub fn as_of_many<'r, R, S, T>(
     table: &'static str,
     rows: impl IntoIterator<Item = &'r R>,
     into: impl Fn(S) -> Result<T, RepositoryError>,

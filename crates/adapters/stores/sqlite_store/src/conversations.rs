@@ -76,6 +76,30 @@ impl ConversationSql for SqliteStore {
         " where t.id = ?1"
     );
 
+    const FIND_ALL: &'static str = concat!(
+        "select t.head_seq, ",
+        conversation_columns!(open_turns!()),
+        " from tenants t left join conversations c on c.tenant_id = t.id \
+            and c.id in (select unhex(value) from json_each(?2)) and ",
+        visible!(),
+        " where t.id = ?1"
+    );
+
+    const IDS_AFTER: &'static str = concat!(
+        "select c.id from conversations c where c.tenant_id = ?1 and c.id > ?2 and ",
+        visible!(),
+        " order by c.id limit ?3"
+    );
+
+    const TEXTS: &'static str = concat!(
+        "select m.conversation_id, m.seq, m.id, m.content \
+         from json_each(?2) i join json_each(?3) s on s.key = i.key \
+         cross join conversations c on c.tenant_id = ?1 and c.id = unhex(i.value) \
+         cross join messages m on m.tenant_id = ?1 and m.conversation_id = c.id and m.seq = s.value \
+         where m.superseded_at is null and ",
+        visible!()
+    );
+
     const FIND_STATE: &'static str = concat!(
         "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
          (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \

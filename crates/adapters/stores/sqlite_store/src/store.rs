@@ -19,6 +19,7 @@ use crate::{
     error::from_sqlx,
     location::{self, DatabaseFile, LocationError},
     maintenance::StoreMaintenance,
+    search::{SearchFile, SqliteSearch},
     write_store::SqliteWriteStore,
     writer::{CALL_TIMEOUT, Writer},
 };
@@ -61,6 +62,7 @@ pub struct SqliteStore {
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     writer_thread: WriterThread,
+    search: SearchFile,
     /// A lock that is held while the first key is stored and shown.
     pub(crate) first_key: Arc<Mutex<()>>,
 }
@@ -88,6 +90,7 @@ impl SqliteStore {
             .transaction(|_connection| Box::pin(async { Ok(()) }))
             .await?;
         let file = DatabaseFile::at(connect.get_filename()).map_err(no_file)?;
+        let search = SearchFile::beside(connect.get_filename());
         let own_reader = readers(&connect, &file, 1);
         let readers = readers(&connect, &file, options.max_readers);
         Ok(Self {
@@ -96,6 +99,7 @@ impl SqliteStore {
             own_reader,
             writer,
             writer_thread,
+            search,
             first_key: Arc::default(),
         })
     }
@@ -133,13 +137,15 @@ impl SqliteStore {
             thread: self.writer_thread.clone(),
         };
         let maintenance = Arc::new(StoreMaintenance(self.clone()));
-        repositories::storage(self.clone(), Arc::new(writes), maintenance)
+        let search = Arc::new(SqliteSearch(self.search.clone()));
+        repositories::storage(self.clone(), Arc::new(writes), maintenance, search)
     }
 
     /// Waits for queued writes and closes all connections. Later calls fail with `Unavailable`.
     pub async fn close(&self) {
         self.readers.close().await;
         self.own_reader.close().await;
+        self.search.close().await;
         self.writer.close().await;
     }
 }

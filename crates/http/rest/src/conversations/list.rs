@@ -2,18 +2,22 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{ConversationError, conversations::ConversationListing};
-use domain::{AgentId, Conversation, ConversationKey, FaultCode};
+use domain::{AgentId, Conversation, ConversationKey, FaultCode, Seq};
 use kit::{
     auth::{Authorized, ConversationsRead},
     problem::ApiError,
-    reads::{self, PageOf},
+    reads,
     request::{PagePermit, QueryParameters},
     state::HttpState,
 };
 use ports::Handling;
+use serde::Serialize;
 
 /// The maximum length of the name of a member of staff, in characters.
 const MAX_ASSIGNEE: u32 = 128;
+
+/// The maximum length of a search, in characters.
+const MAX_SEARCH: u32 = 200;
 
 /// List conversations, the one with the latest activity first.
 #[utoipa::path(
@@ -25,10 +29,11 @@ const MAX_ASSIGNEE: u32 = 128;
         ("handledBy" = inline(Option<HandlerParameter>), Query, description = "`staff`: only conversations that people handle. `agent`: only the others."),
         ("assignee" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only conversations that this member of staff has taken over. Users cannot filter by it."),
         ("waiting" = inline(Option<WaitingParameter>), Query, description = "`true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it."),
+        ("q" = Option<String>, Query, min_length = 1, max_length = 200, pattern = r"^[^\x00]*$", description = "Only conversations whose title or one of whose messages contains all of these words, in any case; there are no operators. Sorted by their newest match. A call looks at the newest 10,000 matches, so a page may be short or empty and have a `nextCursor`."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
-    responses((status = 200, description = "A page of conversations.", body = PageOf<Conversation>)),
+    responses((status = 200, description = "A page of conversations.", body = ConversationPage)),
 )]
 pub async fn list_conversations(
     authorized: Authorized<ConversationsRead>,
@@ -43,6 +48,7 @@ pub async fn list_conversations(
         "handledBy",
         "assignee",
         "waiting",
+        "q",
         "limit",
         "cursor",
     ];
@@ -59,6 +65,14 @@ pub async fn list_conversations(
         let detail = "cannot be combined with 'handledBy', 'assignee' and 'waiting'";
         query.add_fault("key", FaultCode::NotCombinable, detail);
     }
+    let text = query.bounded_text("q", MAX_SEARCH);
+    if key.is_some() && text.is_some() {
+        query.add_fault(
+            "key",
+            FaultCode::NotCombinable,
+            "cannot be combined with 'q'",
+        );
+    }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
     // A malformed id selects no conversations, like the id of an agent that does not exist.
@@ -68,27 +82,53 @@ pub async fn list_conversations(
         None => None,
     };
     let (caller, conversations) = (authorized.caller(), &authorized.conversations);
-    let page = if let (Some(key), Some(agent_id)) = (key, agent_id) {
-        let user_id = user_id.as_deref();
-        conversations
-            .list_named(caller, agent_id, user_id, key)
-            .await
-    } else {
-        let listing = ConversationListing {
-            agent_id,
-            user_id,
-            handling,
-        };
-        let cursor = cursor.as_deref();
-        conversations.list(caller, listing, cursor, limit).await
-    };
-    let page = page.map_err(|error| match error {
+    let named = |error| match error {
         ConversationError::ForeignUser => {
             ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
         }
         other => other.into(),
-    })?;
-    Ok(reads::page(&request, page))
+    };
+    let cursor = cursor.as_deref();
+    if let (Some(key), Some(agent_id)) = (key, agent_id) {
+        let user_id = user_id.as_deref();
+        let page = conversations.list_named(caller, agent_id, user_id, key);
+        return Ok(reads::page(&request, page.await.map_err(named)?));
+    }
+    let listing = ConversationListing {
+        agent_id,
+        user_id,
+        handling,
+    };
+    let Some(text) = text else {
+        let page = conversations.list(caller, listing, cursor, limit);
+        return Ok(reads::page(&request, page.await.map_err(named)?));
+    };
+    let found = conversations.search(caller, listing, &text, cursor, limit);
+    let found = found.await.map_err(named)?;
+    let next_cursor = found.value.next;
+    let mut response = reads::page_head(&request, found.position, next_cursor.as_deref());
+    Ok(response.json(ConversationPage {
+        data: found.value.page.items,
+        next_cursor,
+        has_more: found.value.page.has_more,
+        searched_to: found.value.searched_to,
+    }))
+}
+
+/// A page of conversations.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ConversationPage {
+    /// The items, in the order of the list.
+    pub data: Vec<Conversation>,
+    /// The value of `cursor` for the next page; null on the last page.
+    pub next_cursor: Option<String>,
+    /// True if more items follow.
+    pub has_more: bool,
+    /// On pages of a search: the `seq` of the last event whose texts were searched; null while older
+    /// conversations are still being indexed.
+    #[schema(required = false, value_type = Option<i64>)]
+    pub searched_to: Option<Seq>,
 }
 
 /// Reads who handles the conversations.

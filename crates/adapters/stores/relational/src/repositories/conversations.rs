@@ -8,8 +8,8 @@ use domain::{
     TenantId, Timestamp,
 };
 use ports::{
-    ConversationName, ConversationQuery, ConversationRepository, FoundMessage, Handling,
-    HistoryQuery, MessageQuery, MessageReference, RepositoryError,
+    ConversationName, ConversationQuery, ConversationRepository, ConversationText, FoundMessage,
+    Handling, HistoryQuery, MessageQuery, MessageReference, RepositoryError,
 };
 use uuid::Uuid;
 
@@ -21,12 +21,18 @@ use crate::{
     Parameter, Store, agent_ids, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
-    stored::{StoredConversation, StoredState},
+    stored::{StoredConversation, StoredState, StoredText},
 };
 
 /// The statements on conversations. The first parameter is the tenant.
 pub trait ConversationSql:
-    Store<Row: ReadAs<ListedRow<StoredConversation>> + ReadAs<StoredState> + ReadAs<(Uuid,)>>
+    Store<
+    Row: ReadAs<ListedRow<StoredConversation>>
+             + ReadAs<StoredConversation>
+             + ReadAs<StoredState>
+             + ReadAs<StoredText>
+             + ReadAs<(Uuid,)>,
+>
 {
     statements! {
         /// The tenant's head, and conversation 2.
@@ -60,6 +66,15 @@ pub trait ConversationSql:
         /// Those of user 6 that 8 handles, with one of agents 5, and by member 7 if that is given.
         const LIST_OF_USER_AND_HANDLER: &'static str;
 
+        /// The tenant's head, and conversations 2.
+        const FIND_ALL: &'static str;
+
+        /// The ids of at most 3 conversations after id 2.
+        const IDS_AFTER: &'static str;
+
+        /// The texts of the messages in conversations 2 with the positions 3.
+        const TEXTS: &'static str;
+
         /// At most 2 conversations that wait for staff, after the time and id 3 and 4, with the same filters.
         const LIST_WAITING: &'static str;
     }
@@ -89,6 +104,45 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         let found = self.0.fetch_optional(S::FIND_BY_NAME, parameters).await?;
         let convert = |(id,): (Uuid,)| Ok(ConversationId::new(id));
         read::one("conversations", found, convert)
+    }
+
+    async fn find_all(
+        &self,
+        tenant: &TenantId,
+        ids: &[ConversationId],
+    ) -> Result<AsOf<Vec<Conversation>>, RepositoryError> {
+        let ids: Vec<_> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = self
+            .0
+            .fetch_all(S::FIND_ALL, parameters![tenant, &*ids])
+            .await?;
+        let convert = |row: StoredConversation| row.try_into();
+        read::as_of_many("conversations", &rows, convert)
+    }
+
+    async fn ids_after(
+        &self,
+        tenant: &TenantId,
+        after: ConversationId,
+        limit: usize,
+    ) -> Result<Vec<ConversationId>, RepositoryError> {
+        let parameters = parameters![tenant, after, page_budget::row_count(limit)];
+        let rows = self.0.fetch_own(S::IDS_AFTER, parameters).await?;
+        read::rows("conversations", rows, |(id,): (Uuid,)| {
+            Ok(ConversationId::new(id))
+        })
+    }
+
+    async fn texts(
+        &self,
+        tenant: &TenantId,
+        places: &[(ConversationId, i64)],
+    ) -> Result<Vec<ConversationText>, RepositoryError> {
+        let ids: Vec<_> = places.iter().map(|(id, _)| id.uuid()).collect();
+        let seqs: Vec<_> = places.iter().map(|(_, seq)| *seq).collect();
+        let parameters = parameters![tenant, &*ids, &*seqs];
+        let rows = self.0.fetch_all(S::TEXTS, parameters).await?;
+        read::rows("messages", rows, |row: StoredText| Ok(row.into()))
     }
 
     async fn find_message(

@@ -8,6 +8,7 @@ mod credentials;
 mod events;
 mod feedback;
 mod first_key;
+mod followers;
 mod histories;
 mod idempotency;
 mod messages;
@@ -28,6 +29,10 @@ pub use credentials::CredentialSql;
 pub use events::EventSql;
 pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
+pub use followers::{
+    FollowerSql, SEARCH_FOLLOWER, StoredPosition, advance_in, follower_position,
+    follower_positions, position,
+};
 pub use messages::MessageSql;
 pub use nodes::NodeSql;
 pub use sweeps::SweepSql;
@@ -36,7 +41,7 @@ pub use turns::{TurnSql, open_turns};
 
 use std::sync::Arc;
 
-use ports::{Maintenance, Storage, WriteStore};
+use ports::{Maintenance, SearchIndex, Storage, WriteStore};
 
 use crate::{
     LogTrimSql, Store, log_trim,
@@ -53,6 +58,7 @@ pub trait RepositorySql:
     + CredentialSql
     + EventSql
     + FeedbackSql
+    + FollowerSql
     + LogTrimSql
     + MessageSql
     + NodeSql
@@ -79,6 +85,7 @@ pub fn storage<S: RepositorySql>(
     store: S,
     writes: Arc<dyn WriteStore>,
     maintenance: Arc<dyn Maintenance>,
+    search: Arc<dyn SearchIndex>,
 ) -> Storage {
     let repositories = Arc::new(Repositories(store));
     Storage {
@@ -86,6 +93,8 @@ pub fn storage<S: RepositorySql>(
         agents: repositories.clone(),
         conversations: repositories.clone(),
         feedback: repositories.clone(),
+        followers: repositories.clone(),
+        search,
         turns: repositories.clone(),
         sweep: repositories.clone(),
         idempotency: repositories.clone(),
@@ -110,6 +119,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
         <S as FeedbackSql>::STATEMENTS,
+        <S as FollowerSql>::STATEMENTS,
         <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
         <S as NodeSql>::STATEMENTS,
@@ -118,6 +128,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as TurnSql>::STATEMENTS,
         credentials::STATEMENTS,
         events::STATEMENTS,
+        followers::STATEMENTS,
         idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         nodes::STATEMENTS,

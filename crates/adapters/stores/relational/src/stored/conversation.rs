@@ -98,6 +98,7 @@ impl TryFrom<StoredConversation> for Conversation {
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
             last_message_at: row.last_message_at.map(|time| time.0),
+            matched: None,
             unknown: UnknownMembers::default(),
         })
     }

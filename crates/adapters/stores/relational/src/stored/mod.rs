@@ -15,6 +15,7 @@ mod note;
 mod proof;
 mod signing_key;
 mod tenant;
+mod text;
 mod turn;
 mod user;
 
@@ -33,6 +34,7 @@ pub use note::StoredNote;
 pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;
+pub use text::StoredText;
 pub use turn::{
     ReplyColumns, ReplyId, StoredOpenTurn, StoredTurn, StoredTurnWithUser, TurnColumns,
 };

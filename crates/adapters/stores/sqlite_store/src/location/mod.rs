@@ -189,6 +189,11 @@ fn resolve(path: &Path) -> Result<(PathBuf, Option<Mount>), LocationError> {
     Ok((path, mount))
 }
 
+/// Creates a file that nobody else can read, unless it exists.
+pub(crate) fn create(path: &Path) -> io::Result<()> {
+    owner_only().create(true).open(path).map(drop)
+}
+
 fn owner_only() -> OpenOptions {
     let mut options = File::options();
     options.write(true).mode(FILE_MODE);
@@ -204,7 +209,7 @@ fn not_writable(path: &Path) -> impl FnOnce(io::Error) -> LocationError {
 
 /// Logs a warning for each existing database file that other users can access.
 fn warn_if_accessible(database: &Path) {
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in ["", "-wal", "-shm", SEARCH, "-search-wal", "-search-shm"] {
         let path = sibling_path(database, suffix);
         let Ok(metadata) = path.metadata() else {
             continue;
@@ -221,7 +226,15 @@ fn warn_if_accessible(database: &Path) {
     }
 }
 
-fn sibling_path(database: &Path, suffix: &str) -> PathBuf {
+/// What follows the name of a database in that of its search index.
+const SEARCH: &str = "-search";
+
+/// Returns the path of the search index of a database.
+pub(crate) fn search_file(database: &Path) -> PathBuf {
+    sibling_path(database, SEARCH)
+}
+
+pub(crate) fn sibling_path(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     PathBuf::from(path)

@@ -1,0 +1,114 @@
+//! The file of the index.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use ports::RepositoryError;
+use rusqlite::ffi;
+use sqlx::{
+    Sqlite, SqlitePool, Transaction,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use tokio::sync::OnceCell;
+
+use crate::{
+    error::{code_of, from_sqlx},
+    location,
+    writer::CALL_TIMEOUT,
+};
+
+/// The number of connections: one writes, the others search.
+const MAX_CONNECTIONS: u32 = 4;
+
+/// Every word of the core is a token: for this tokenizer all that is not ASCII is part of one.
+const SCHEMA: &str = "
+    create table if not exists follower_positions (
+        follower text not null,
+        tenant_id text not null,
+        position integer not null,
+        backfilled_to blob,
+        primary key (follower, tenant_id)
+    ) strict, without rowid;
+    create table if not exists entries (
+        sort_key integer primary key,
+        tenant_id text not null,
+        conversation_id blob not null,
+        message_seq integer not null,
+        unique (tenant_id, conversation_id, message_seq)
+    ) strict;
+    create virtual table if not exists words using fts5 (scopes, text, tokenize = 'ascii');
+    insert into words (words, rank) values ('secure-delete', 1);
+";
+
+/// The file of the index, which is opened or created when it is first needed.
+#[derive(Clone)]
+pub(crate) struct SearchFile {
+    path: PathBuf,
+    pool: Arc<OnceCell<SqlitePool>>,
+}
+
+impl SearchFile {
+    /// The file of a database.
+    pub(crate) fn beside(database: &Path) -> Self {
+        Self {
+            path: location::search_file(database),
+            pool: Arc::default(),
+        }
+    }
+
+    /// Returns the connections. A file that is damaged is replaced, because the index can be rebuilt.
+    pub(super) async fn pool(&self) -> Result<&SqlitePool, RepositoryError> {
+        let open = async || match self.open().await {
+            Err(error) if is_damaged(&error) => {
+                let path = self.path.display();
+                tracing::warn!(%path, "the search index is damaged; building it again");
+                for suffix in ["", "-wal", "-shm"] {
+                    let _ = std::fs::remove_file(location::sibling_path(&self.path, suffix));
+                }
+                self.open().await
+            }
+            opened => opened,
+        };
+        self.pool.get_or_try_init(open).await.map_err(from_sqlx)
+    }
+
+    /// Begins a transaction that writes.
+    pub(super) async fn begin(&self) -> Result<Transaction<'static, Sqlite>, RepositoryError> {
+        let begun = self.pool().await?.begin_with("begin immediate").await;
+        begun.map_err(from_sqlx)
+    }
+
+    async fn open(&self) -> sqlx::Result<SqlitePool> {
+        location::create(&self.path)?;
+        let connect = SqliteConnectOptions::new()
+            .filename(&self.path)
+            .journal_mode(SqliteJournalMode::Wal)
+            // What a power failure takes is indexed again, with its position.
+            .synchronous(SqliteSynchronous::Normal)
+            .pragma("secure_delete", "on")
+            .busy_timeout(CALL_TIMEOUT);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(MAX_CONNECTIONS)
+            .acquire_timeout(CALL_TIMEOUT)
+            .idle_timeout(Duration::from_mins(1))
+            .connect_with(connect)
+            .await?;
+        sqlx::raw_sql(SCHEMA).execute(&pool).await?;
+        Ok(pool)
+    }
+
+    /// Closes the file.
+    pub(crate) async fn close(&self) {
+        if let Some(pool) = self.pool.get() {
+            pool.close().await;
+        }
+    }
+}
+
+fn is_damaged(error: &sqlx::Error) -> bool {
+    let primary = code_of(error).map(|code| code & 0xff);
+    matches!(primary, Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB))
+}

@@ -1,0 +1,230 @@
+//! The search in conversations.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::{
+    AsOf, Conversation, ConversationId, Page, Principal, Seq, TenantId, TextMatch, cursor,
+    search::{SearchPhrases, SearchScope},
+};
+use ports::{
+    ConversationFilter, ConversationText, SearchMatch, SearchPlace, SearchQuery, TITLE_SEQ,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{ConversationError, ConversationListing, ConversationService};
+
+/// The maximum number of matches that one call looks at.
+const LOOKED_AT: usize = 10_000;
+/// The number of matches that are read together.
+const MATCHES: usize = 500;
+/// The number of conversations that are read together.
+const CONVERSATIONS: usize = 100;
+
+/// A page of the conversations that a search has found.
+#[derive(Debug)]
+pub struct FoundConversations {
+    /// The conversations, by their newest match.
+    pub page: Page<Conversation>,
+    /// The cursor of the next page.
+    pub next: Option<String>,
+    /// The last event whose text was found; `None` while older texts are still being indexed.
+    pub searched_to: Option<Seq>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Place {
+    order: i64,
+    id: Uuid,
+}
+
+/// A search in progress.
+struct Search {
+    query: SearchQuery,
+    filter: ConversationFilter,
+    /// The maximum number of conversations.
+    limit: usize,
+    seen: HashSet<ConversationId>,
+    found: Vec<Conversation>,
+    /// The position of the log at the first read.
+    position: Option<Seq>,
+}
+
+impl Search {
+    /// Adds a conversation, unless the text was deleted since it was indexed.
+    fn add(&mut self, conversation: Conversation, seq: i64, message: Option<ConversationText>) {
+        let (message_id, text) = match message {
+            Some(message) => (Some(message.id), Some(message.content)),
+            None => (
+                None,
+                conversation.title.clone().filter(|_| seq == TITLE_SEQ),
+            ),
+        };
+        if let Some(text) = text {
+            let snippet = self.query.phrases.snippet(&text);
+            self.found.push(Conversation {
+                matched: Some(TextMatch {
+                    message_id,
+                    snippet,
+                }),
+                ..conversation
+            });
+        }
+    }
+}
+
+/// Returns the scopes of a filter. A list without scopes finds nothing.
+fn scopes(tenant: &TenantId, filter: &ConversationFilter) -> Vec<Vec<SearchScope>> {
+    let whose = match &filter.user_id {
+        Some(user) => SearchScope::user(tenant, user),
+        None => SearchScope::tenant(tenant),
+    };
+    let agents = filter.agents.ids();
+    let agents = agents.map(|ids| {
+        ids.iter()
+            .map(|id| SearchScope::agent(tenant, *id))
+            .collect()
+    });
+    [vec![whose]].into_iter().chain(agents).collect()
+}
+
+impl ConversationService {
+    /// Finds the conversations whose title or one of whose messages contains all words of `text`.
+    pub async fn search(
+        &self,
+        caller: &Principal,
+        listing: ConversationListing,
+        text: &str,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<AsOf<FoundConversations>, ConversationError> {
+        let listing = listing.permitted_to(caller)?;
+        let tenant = &caller.tenant;
+        let binding = (tenant.as_str(), "search", &listing, text);
+        let after = cursor
+            .map(|cursor| cursor::decode::<Place>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| ConversationError::InvalidCursor)?;
+        let filter = listing.filter(caller);
+        let indexed = self.search.position(tenant).await?;
+        let indexed = indexed.filter(|position| position.backfilled_to.is_none());
+        let searched_to = indexed.map(|position| position.seq);
+        let mut search = Search {
+            query: SearchQuery {
+                scopes: scopes(tenant, &filter),
+                phrases: SearchPhrases::parse(text),
+                after: after.map(|place| SearchPlace {
+                    order: place.order,
+                    conversation_id: ConversationId::new(place.id),
+                }),
+                limit: MATCHES,
+            },
+            filter,
+            limit,
+            seen: HashSet::new(),
+            found: Vec::new(),
+            position: None,
+        };
+        let is_finished = self.search_pages(caller, &mut search).await?;
+        let last = search.query.after.filter(|_| !is_finished);
+        let next = last.map(|last| {
+            let (order, id) = (last.order, last.conversation_id.uuid());
+            cursor::encode(&binding, &Place { order, id })
+        });
+        let position = match search.position {
+            Some(position) => position,
+            None => {
+                self.ports
+                    .conversations
+                    .find_all(tenant, &[])
+                    .await?
+                    .position
+            }
+        };
+        let page = Page {
+            has_more: next.is_some(),
+            items: search.found,
+        };
+        Ok(AsOf {
+            value: FoundConversations {
+                page: page.map(|found| found.shown_to(caller)),
+                next,
+                searched_to,
+            },
+            position,
+        })
+    }
+
+    /// Searches until the page is full. Returns whether nothing is left.
+    async fn search_pages(
+        &self,
+        caller: &Principal,
+        search: &mut Search,
+    ) -> Result<bool, ConversationError> {
+        if search.query.phrases.phrases().is_empty()
+            || search.query.scopes.iter().any(Vec::is_empty)
+        {
+            return Ok(true);
+        }
+        let mut looked_at = 0;
+        while looked_at < LOOKED_AT {
+            let matches = self.search.find(&caller.tenant, &search.query).await?;
+            looked_at += matches.len();
+            let is_last = matches.len() < MATCHES;
+            for chunk in matches.chunks(CONVERSATIONS) {
+                if self.read_found(caller, search, chunk).await? {
+                    return Ok(false);
+                }
+            }
+            if is_last {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the conversations of matches. Returns whether the page is full.
+    async fn read_found(
+        &self,
+        caller: &Principal,
+        search: &mut Search,
+        matches: &[SearchMatch],
+    ) -> Result<bool, ConversationError> {
+        let new: Vec<_> = matches
+            .iter()
+            .filter(|it| !it.is_repeated && search.seen.insert(it.place.conversation_id))
+            .collect();
+        let conversations = &self.ports.conversations;
+        let ids: Vec<_> = new.iter().map(|it| it.place.conversation_id).collect();
+        let read = conversations.find_all(&caller.tenant, &ids).await?;
+        search.position.get_or_insert(read.position);
+        let wanted = read
+            .value
+            .into_iter()
+            .filter(|it| search.filter.matches(it));
+        let mut found: HashMap<_, _> = wanted.map(|it| (it.id, it)).collect();
+        let places = new
+            .iter()
+            .map(|it| (it.place.conversation_id, it.message_seq));
+        let is_message = |(id, seq): &(_, i64)| *seq != TITLE_SEQ && found.contains_key(id);
+        let places: Vec<_> = places.filter(is_message).collect();
+        let texts = conversations.texts(&caller.tenant, &places).await?;
+        let mut texts: HashMap<_, _> = texts
+            .into_iter()
+            .map(|text| (text.conversation_id, text))
+            .collect();
+        for it in new {
+            let id = it.place.conversation_id;
+            search.query.after = Some(it.place);
+            let Some(conversation) = found.remove(&id) else {
+                continue;
+            };
+            search.add(conversation, it.message_seq, texts.remove(&id));
+            if search.found.len() == search.limit {
+                return Ok(true);
+            }
+        }
+        search.query.after = matches.last().map(|it| it.place);
+        Ok(false)
+    }
+}

@@ -1,0 +1,199 @@
+//! The task that runs a follower while this node has its lease.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use domain::{Seq, TenantId};
+use ports::{FollowerPosition, FollowerRepository, FollowerStep, LogHead, RepositoryError};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::FollowerWork;
+use crate::{
+    background::round,
+    node::Node,
+    realtime::{EventFilter, LogRead, LogReader, PageSize},
+};
+
+/// The interval at which a node claims a follower. With the lease of a node that has died, the time until another
+/// one takes it over.
+const CLAIM_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Runs a follower while this node has its lease.
+pub struct FollowerRunner {
+    work: Arc<dyn FollowerWork>,
+    followers: Arc<dyn FollowerRepository>,
+    log: Arc<LogReader>,
+    node: Arc<Node>,
+    heads: watch::Receiver<Arc<[LogHead]>>,
+    /// The positions in the store, while this node has the lease. Empty at first, and after an error or a step of
+    /// another node.
+    positions: HashMap<TenantId, FollowerPosition>,
+    is_loaded: bool,
+    claimed_at: Option<Instant>,
+}
+
+impl FollowerRunner {
+    /// Creates a runner of `work` that follows the logs up to `heads`.
+    pub fn new(
+        work: Arc<dyn FollowerWork>,
+        followers: Arc<dyn FollowerRepository>,
+        log: Arc<LogReader>,
+        node: Arc<Node>,
+        heads: watch::Receiver<Arc<[LogHead]>>,
+    ) -> Self {
+        Self {
+            work,
+            followers,
+            log,
+            node,
+            heads,
+            positions: HashMap::new(),
+            is_loaded: false,
+            claimed_at: None,
+        }
+    }
+
+    /// Follows the logs until `stop`.
+    pub async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.follow()).await;
+    }
+
+    async fn follow(&mut self) {
+        loop {
+            self.heads.mark_unchanged();
+            match round(self.follow_all()).await {
+                Some(Ok(())) => {}
+                failed => {
+                    // The positions may have been moved, or not.
+                    self.is_loaded = false;
+                    if let Some(Err(error)) = failed {
+                        let (error, follower) = (ports::error::one_line(&error), self.work.name());
+                        tracing::warn!(error, follower, "cannot follow the event logs; retrying");
+                    }
+                }
+            }
+            // The heads are read every second. Without them, the lease is still claimed.
+            let _ = timeout(CLAIM_INTERVAL, self.heads.changed()).await;
+        }
+    }
+
+    /// Follows all logs up to the heads that are known now.
+    async fn follow_all(&mut self) -> Result<(), RepositoryError> {
+        let heads = Arc::clone(&*self.heads.borrow());
+        let mut outcome = Ok(());
+        let mut behind: Vec<_> = heads.iter().collect();
+        while !behind.is_empty() && self.claim().await? {
+            let mut left = Vec::new();
+            // One page of each tenant, so that none waits for the others.
+            for head in behind {
+                match self.follow_once(head).await {
+                    Ok(true) => left.push(head),
+                    Ok(false) => {}
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
+            }
+            behind = left;
+            self.report_lag(&heads);
+        }
+        outcome
+    }
+
+    /// Returns whether this node has the lease, and loads the positions if it is new.
+    async fn claim(&mut self) -> Result<bool, RepositoryError> {
+        let is_due = |at: Instant| at.elapsed() >= CLAIM_INTERVAL;
+        if self.claimed_at.is_none_or(is_due) {
+            let follower = self.work.name();
+            self.claimed_at = None;
+            if !self.followers.claim(follower, self.node.id()).await? {
+                self.is_loaded = false;
+                return Ok(false);
+            }
+            self.claimed_at = Some(Instant::now());
+        }
+        if !self.is_loaded {
+            self.positions = self.work.positions().await?.into_iter().collect();
+            self.is_loaded = true;
+        }
+        Ok(true)
+    }
+
+    /// Follows one log by a page. Returns whether more is left.
+    async fn follow_once(&mut self, head: &LogHead) -> Result<bool, RepositoryError> {
+        let tenant = &head.tenant;
+        let Some(position) = self.positions.get(tenant).copied() else {
+            let begun = self.work.begin(tenant, None, head.head).await?;
+            return Ok(self.move_to(tenant, begun));
+        };
+        if position.seq != head.head {
+            let (next, has_more) = self.read(head, position).await?;
+            let is_moved = next.is_some();
+            self.move_to(tenant, next);
+            return Ok(is_moved && (has_more || position.backfilled_to.is_some()));
+        }
+        if position.backfilled_to.is_none() {
+            return Ok(false);
+        }
+        let next = self.work.backfill(tenant, position).await?;
+        Ok(self.move_to(tenant, next) && next.is_some_and(|next| next.backfilled_to.is_some()))
+    }
+
+    /// Reads a page and does its work. Returns the new position, and whether more events are left.
+    async fn read(
+        &self,
+        head: &LogHead,
+        position: FollowerPosition,
+    ) -> Result<(Option<FollowerPosition>, bool), RepositoryError> {
+        let tenant = &head.tenant;
+        let tail = self.log.tail(tenant).await?;
+        let filter = EventFilter::everything();
+        let read = self
+            .log
+            .read(&tail, &filter, position.seq, PageSize::FOLLOWED);
+        let (events, next) = match read.await? {
+            LogRead::Events { events, next, .. } => (events, next),
+            LogRead::Expired { head, .. } => {
+                let begun = self.work.begin(tenant, Some(position), head).await?;
+                return Ok((begun, true));
+            }
+        };
+        if next <= position.seq {
+            return Ok((Some(position), false));
+        }
+        let to = FollowerPosition {
+            seq: next,
+            ..position
+        };
+        let step = FollowerStep {
+            tenant: tenant.clone(),
+            from: Some(position),
+            to,
+        };
+        let is_moved = self.work.apply(&step, &events).await?;
+        Ok((is_moved.then_some(to), next < head.head))
+    }
+
+    /// Remembers a new position. Without one, another process has moved it: positions are read again.
+    fn move_to(&mut self, tenant: &TenantId, position: Option<FollowerPosition>) -> bool {
+        match position {
+            Some(position) => {
+                self.positions.insert(tenant.clone(), position);
+            }
+            None => self.is_loaded = false,
+        }
+        position.is_some()
+    }
+
+    /// Reports the number of events that the follower is behind, in the log in which it is furthest behind.
+    fn report_lag(&self, heads: &[LogHead]) {
+        let behind = heads.iter().map(|head| {
+            let position = self.positions.get(&head.tenant);
+            let position = position.map_or(Seq(0), |position| position.seq);
+            head.head.0.saturating_sub(position.0)
+        });
+        let events = u32::try_from(behind.max().unwrap_or_default()).map_or(f64::MAX, f64::from);
+        metrics::gauge!("follower_lag", "follower" => self.work.name()).set(events);
+    }
+}

@@ -1,0 +1,178 @@
+//! What events change in the index.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use domain::{
+    AgentId, Conversation, ConversationId, EventData, EventType, Message, TenantId,
+    event_data::EventMessage,
+    search::{SearchScope, indexed},
+};
+use ports::{LoggedEvent, RemovedEntries, RemovedMessages, SearchEntry, TITLE_SEQ};
+
+/// The number of the lowest bits of an order that keep entries of one millisecond apart.
+const RANDOM_BITS: u32 = 20;
+
+/// What the events of a step change in the index of a tenant, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// The entries to store, by conversation and `seq`.
+    pub(super) entries: BTreeMap<(ConversationId, i64), SearchEntry>,
+    /// The messages to remove before.
+    pub(super) removed: Vec<RemovedMessages>,
+    /// The deleted conversations and agents.
+    pub(super) deleted: Vec<RemovedEntries>,
+    /// The conversations of which events do not show all messages: these are read.
+    pub(super) to_read: BTreeSet<ConversationId>,
+    /// New conversations, with the `seq` of the first message that is no greeting. The messages of forks have no
+    /// events of their own.
+    created: HashMap<ConversationId, i64>,
+}
+
+impl Changes {
+    /// Collects the changes of events.
+    pub(super) fn of<'e>(
+        tenant: &TenantId,
+        events: impl IntoIterator<Item = &'e LoggedEvent>,
+    ) -> Self {
+        let mut changes = Self::default();
+        for event in events {
+            changes.add(tenant, event);
+        }
+        for (id, first) in std::mem::take(&mut changes.created) {
+            if !changes.entries.contains_key(&(id, first)) {
+                changes.to_read.insert(id);
+            }
+        }
+        changes
+    }
+
+    fn add(&mut self, tenant: &TenantId, logged: &LoggedEvent) {
+        let event = &logged.event;
+        if let (EventType::AgentDeleted, Some(agent)) = (event.kind, event.agent_id) {
+            let scope = SearchScope::agent(tenant, agent);
+            self.deleted.push(RemovedEntries::Scope(scope));
+        }
+        let (Some(id), Some(agent)) = (event.conversation_id, event.agent_id) else {
+            return;
+        };
+        if event.kind == EventType::ConversationDeleted {
+            self.forget(id);
+            self.deleted.push(RemovedEntries::Conversation(id));
+            return;
+        }
+        let scopes = || scopes(tenant, agent, event.user_id.as_deref());
+        match &event.data {
+            EventData::Turn {
+                message: Some(message),
+                ..
+            }
+            | EventData::Message { message } => self.put_message(id, message, scopes()),
+            EventData::MessageDeleted { message } => self.remove(id, message.seq, message.seq),
+            EventData::MessagesSuperseded {
+                from_seq, to_seq, ..
+            } => self.remove(id, *from_seq, *to_seq),
+            EventData::Conversation {
+                conversation,
+                greeting,
+            } => {
+                self.put_title(conversation, scopes());
+                if let Some(greeting) = greeting {
+                    self.put(message_entry(greeting, scopes()));
+                }
+                if logged.moved.is_some() {
+                    self.to_read.insert(id);
+                }
+                let first = if greeting.is_some() { 2 } else { 1 };
+                let is_new = event.kind == EventType::ConversationCreated;
+                if is_new && conversation.message_count >= first {
+                    self.created.insert(id, first);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn put_message(&mut self, id: ConversationId, shown: &EventMessage, scopes: Vec<SearchScope>) {
+        match shown {
+            EventMessage::Whole(message) => self.put(message_entry(message, scopes)),
+            EventMessage::Omitted { .. } => {
+                self.to_read.insert(id);
+            }
+        }
+    }
+
+    fn put_title(&mut self, conversation: &Conversation, scopes: Vec<SearchScope>) {
+        match title_entry(conversation, scopes) {
+            Some(entry) => self.put(entry),
+            None => self.remove(conversation.id, TITLE_SEQ, TITLE_SEQ),
+        }
+    }
+
+    fn put(&mut self, entry: SearchEntry) {
+        self.entries
+            .insert((entry.conversation_id, entry.message_seq), entry);
+    }
+
+    fn remove(&mut self, conversation_id: ConversationId, from_seq: i64, to_seq: i64) {
+        let of_range = |(id, seq): &(ConversationId, i64)| {
+            *id == conversation_id && (from_seq..=to_seq).contains(seq)
+        };
+        self.entries.retain(|key, _| !of_range(key));
+        self.removed.push(RemovedMessages {
+            conversation_id,
+            from_seq,
+            to_seq,
+        });
+    }
+
+    fn forget(&mut self, conversation: ConversationId) {
+        self.entries.retain(|(id, _), _| *id != conversation);
+        self.removed.retain(|it| it.conversation_id != conversation);
+        self.to_read.remove(&conversation);
+        self.created.remove(&conversation);
+    }
+}
+
+/// Returns the scopes in which the texts of a conversation are found.
+pub(super) fn scopes(tenant: &TenantId, agent: AgentId, user: Option<&str>) -> Vec<SearchScope> {
+    let user = user.map(|user| SearchScope::user(tenant, user));
+    let others = [
+        SearchScope::tenant(tenant),
+        SearchScope::agent(tenant, agent),
+    ];
+    others.into_iter().chain(user).collect()
+}
+
+/// Returns the entry of a message.
+pub(super) fn message_entry(message: &Message, scopes: Vec<SearchScope>) -> SearchEntry {
+    SearchEntry {
+        conversation_id: message.conversation_id,
+        message_seq: message.seq,
+        order: order(
+            message.created_at.milliseconds(),
+            message.id.uuid().as_u128(),
+        ),
+        scopes,
+        words: indexed(&message.content),
+    }
+}
+
+/// Returns the entry of a conversation's title, if it has one.
+pub(super) fn title_entry(
+    conversation: &Conversation,
+    scopes: Vec<SearchScope>,
+) -> Option<SearchEntry> {
+    let (id, at) = (conversation.id, conversation.updated_at);
+    Some(SearchEntry {
+        conversation_id: id,
+        message_seq: TITLE_SEQ,
+        order: order(at.milliseconds(), id.uuid().as_u128()),
+        scopes,
+        words: indexed(conversation.title.as_deref()?),
+    })
+}
+
+fn order(milliseconds: i64, id: u128) -> i64 {
+    let low = id & ((1 << RANDOM_BITS) - 1);
+    (milliseconds << RANDOM_BITS) | i64::try_from(low).unwrap_or_default()
+}
