@@ -31,7 +31,10 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use anyhow::Result;
 use application::{
-    followers::FollowerRunner, node::Node, purge::Purge, retention::LogRetention,
+    followers::{FollowerRunner, FollowerWork},
+    node::Node,
+    purge::Purge,
+    retention::LogRetention,
     search::SearchIndexer,
 };
 use kit::{
@@ -147,24 +150,31 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     Ok(node)
 }
 
-/// Starts the followers of the logs. They write, so they run at home.
+/// Starts the followers of the logs, and the removal of the events that all have read. Both write, so they run
+/// at home.
 fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
     if parts.peers.home.is_some() {
         return;
     }
-    let storage = &parts.storage;
-    let indexer = SearchIndexer::new(
-        Arc::clone(&storage.search),
-        Arc::clone(&storage.conversations),
+    let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
+    let conversations = Arc::clone(&storage.conversations);
+    let indexer = SearchIndexer::new(Arc::clone(&storage.search), conversations);
+    let indexer: Arc<dyn FollowerWork> = Arc::new(indexer);
+    let retention = LogRetention::new(
+        Arc::clone(&storage.maintenance),
+        parts.settings.events.retention,
+        Arc::clone(&indexer),
+        realtime.heads.clone(),
     );
     let runner = FollowerRunner::new(
-        Arc::new(indexer),
+        indexer,
         Arc::clone(&storage.followers),
         Arc::clone(&realtime.log),
         Arc::clone(node),
         realtime.heads.clone(),
     );
-    parts.tasks.spawn(runner.run(parts.stop.clone()));
+    tasks.spawn(runner.run(stop.clone()));
+    tasks.spawn(retention.run(stop.clone()));
 }
 
 /// Starts the tasks that maintain the store, the node's lease and the metrics. A replica is
@@ -174,10 +184,7 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     if parts.peers.home.is_none() {
         let maintenance = || Arc::clone(&parts.storage.maintenance);
         let purge = Purge::new(maintenance());
-        let retention_time = parts.settings.events.retention;
-        let retention = LogRetention::new(maintenance(), retention_time);
         tasks.spawn(purge.run(stop.clone()));
-        tasks.spawn(retention.run(stop.clone()));
     }
     let joined = Arc::clone(node).renew_on_join();
     tasks.spawn(stop.clone().run_until_cancelled_owned(joined));

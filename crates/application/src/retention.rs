@@ -1,31 +1,50 @@
 //! Removal of expired events from the log, in the background.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::Timestamp;
-use ports::{Maintenance, RepositoryError};
-use tokio::time::sleep;
+use parking_lot::Mutex;
+use ports::{LogHead, Maintenance, RepositoryError};
+use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{AFTER_START, every};
+use crate::{
+    background::{AFTER_START, every},
+    followers::FollowerWork,
+};
 
 /// The maximum number of events that one call removes, small enough not to delay others.
 const CHUNK: usize = 500;
 /// The interval at which expired events are removed.
 const INTERVAL: Duration = Duration::from_mins(1);
 
+/// The time for which expired events are kept for a follower that has not read them.
+const KEPT_FOR_FOLLOWER: Duration = Duration::from_hours(24);
+
 /// Removes expired events from the log in the background.
 pub struct LogRetention {
     maintenance: Arc<dyn Maintenance>,
     retention: Duration,
+    follower: Arc<dyn FollowerWork>,
+    heads: watch::Receiver<Arc<[LogHead]>>,
+    /// The heads at the last round. A follower that has not reached them since is behind.
+    last_heads: Mutex<Arc<[LogHead]>>,
 }
 
 impl LogRetention {
-    /// Creates a task that keeps events for `retention`.
-    pub fn new(maintenance: Arc<dyn Maintenance>, retention: Duration) -> Self {
+    /// Creates a task that keeps events for `retention`, or longer while `follower` is behind `heads`.
+    pub fn new(
+        maintenance: Arc<dyn Maintenance>,
+        retention: Duration,
+        follower: Arc<dyn FollowerWork>,
+        heads: watch::Receiver<Arc<[LogHead]>>,
+    ) -> Self {
         Self {
             maintenance,
             retention,
+            follower,
+            heads,
+            last_heads: Mutex::default(),
         }
     }
 
@@ -51,7 +70,12 @@ impl LogRetention {
 
     /// Removes all expired events chunk by chunk, and returns their number.
     async fn trim(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
-        let age = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
+        let age = if self.is_follower_behind().await? {
+            self.retention.saturating_add(KEPT_FOR_FOLLOWER)
+        } else {
+            self.retention
+        };
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let now = self.maintenance.now().await?.milliseconds();
         let before = Timestamp::from_milliseconds(now.saturating_sub(age));
         let mut removed = 0;
@@ -63,6 +87,18 @@ impl LogRetention {
             }
         }
         Ok(removed)
+    }
+
+    /// Returns whether the follower has not reached the heads of the last round.
+    async fn is_follower_behind(&self) -> Result<bool, RepositoryError> {
+        let heads = Arc::clone(&*self.heads.borrow());
+        let heads = std::mem::replace(&mut *self.last_heads.lock(), heads);
+        let positions: HashMap<_, _> = self.follower.positions().await?.into_iter().collect();
+        let is_behind = |head: &LogHead| {
+            let position = positions.get(&head.tenant);
+            position.is_some_and(|position| position.seq < head.head)
+        };
+        Ok(heads.iter().any(is_behind))
     }
 }
 

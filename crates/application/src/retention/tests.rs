@@ -1,8 +1,10 @@
 use async_trait::async_trait;
+use domain::{Seq, TenantId};
 use parking_lot::Mutex;
-use ports::RetentionCutoffs;
+use ports::{FollowerPosition, FollowerStep, RetentionCutoffs};
 
 use super::*;
+use crate::realtime::SerializedEvent;
 
 /// A store with a number of expired events; it records the calls.
 #[derive(Default)]
@@ -38,9 +40,79 @@ impl Maintenance for Log {
     }
 }
 
+/// A follower at a position.
+struct At(Seq);
+
+#[async_trait]
+impl FollowerWork for At {
+    fn name(&self) -> &'static str {
+        "test"
+    }
+
+    async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
+        let position = FollowerPosition {
+            seq: self.0,
+            backfilled_to: None,
+        };
+        Ok(vec![(tenant(), position)])
+    }
+
+    async fn begin(
+        &self,
+        _: &TenantId,
+        _: Option<FollowerPosition>,
+        _: Seq,
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        Ok(None)
+    }
+
+    async fn apply(
+        &self,
+        _: &FollowerStep,
+        _: &[Arc<SerializedEvent>],
+    ) -> Result<bool, RepositoryError> {
+        Ok(false)
+    }
+
+    async fn backfill(
+        &self,
+        _: &TenantId,
+        _: FollowerPosition,
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        Ok(None)
+    }
+}
+
+fn tenant() -> TenantId {
+    "default".parse().unwrap()
+}
+
+fn head(seq: i64) -> Arc<[LogHead]> {
+    let (tenant, head) = (tenant(), Seq(seq));
+    Arc::new([LogHead { tenant, head }])
+}
+
 fn retention(log: &Arc<Log>) -> LogRetention {
     let log = Arc::clone(log);
-    LogRetention::new(log, Duration::from_mins(10))
+    let heads = watch::Sender::new(head(7)).subscribe();
+    LogRetention::new(log, Duration::from_mins(10), Arc::new(At(Seq(7))), heads)
+}
+
+#[tokio::test]
+async fn keeps_events_for_a_day_that_a_follower_has_not_read_within_a_round() {
+    let log = Arc::new(Log::default());
+    let heads = watch::Sender::new(head(8));
+    let follower = Arc::new(At(Seq(7)));
+    let retention_time = Duration::from_mins(10);
+    let retention = LogRetention::new(log.clone(), retention_time, follower, heads.subscribe());
+    let stop = CancellationToken::new();
+    // At the first round the event can be a moment old.
+    for _ in 0..2 {
+        retention.trim(&stop).await.unwrap();
+    }
+    let before = Timestamp::from_milliseconds(400_000);
+    let day_before = Timestamp::from_milliseconds(400_000 - 24 * 3_600_000);
+    assert_eq!(*log.calls.lock(), [(before, CHUNK), (day_before, CHUNK)]);
 }
 
 #[tokio::test]
