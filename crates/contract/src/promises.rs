@@ -182,6 +182,21 @@ macro_rules! storage_promises {
                 now_is_the_time_of_the_store,
                 a_purge_removes_all_outdated_data_in_chunks_of_any_size,
             }
+            followers {
+                a_follower_is_run_by_one_node_with_a_lease,
+                a_position_moves_only_from_the_one_before,
+                one_of_many_steps_from_a_position_is_taken,
+            }
+            search_index {
+                entries_are_found_by_words_and_phrases,
+                long_texts_are_found,
+                entries_are_found_in_their_scopes,
+                a_search_continues_after_a_place,
+                entries_with_equal_orders_are_all_found,
+                a_step_replaces_and_removes_messages,
+                a_step_from_another_position_writes_nothing,
+                entries_are_removed_in_parts,
+            }
             tenant_isolation {
                 agents_of_another_tenant_are_not_found,
                 conversations_of_another_tenant_are_not_read,

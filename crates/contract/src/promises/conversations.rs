@@ -44,6 +44,11 @@ macro_rules! conversation_promises {
                 moves_are_among_the_changes_for_caches,
                 events_of_a_deleted_conversation_belong_to_the_user_of_their_time,
             }
+            conversation_lookups {
+                many_conversations_are_found_by_id,
+                ids_of_conversations_are_listed_in_order,
+                texts_of_messages_are_found_by_place,
+            }
             conversation_listing {
                 conversations_are_listed_by_latest_activity,
                 activity_moves_a_conversation_to_the_front,

@@ -22,8 +22,10 @@ use crate::{PostgresStore, error::from_sqlx};
 
 relational::statements! {
     const REMOVE_MESSAGES: &str = "\
-        delete from search_entries e using unnest($2::uuid[], $3::int8[], $4::int8[]) r (id, first, last) \
-        where e.tenant_id = $1 and e.conversation_id = r.id and e.message_seq between r.first and r.last";
+        delete from search_entries where ctid = any(array( \
+            select e.ctid from unnest($2::uuid[], $3::int8[], $4::int8[]) r (id, first, last) \
+            cross join lateral (select e.ctid from search_entries e where e.tenant_id = $1 \
+                and e.conversation_id = r.id and e.message_seq between r.first and r.last offset 0) e))";
 
     const PUT: &str = "\
         insert into search_entries (tenant_id, conversation_id, message_seq, sort_key, words) \
@@ -47,9 +49,9 @@ relational::statements! {
             order by sort_key desc, conversation_id desc limit $5), \
          repeated as materialized ( \
             select c.id from (select distinct conversation_id as id from matched where $6) c \
-            where exists (select 1 from search_entries e where e.tenant_id = $1 \
+            where (select true from search_entries e where e.tenant_id = $1 \
                 and e.conversation_id = c.id and e.words @@ $2::text::tsquery \
-                and (e.sort_key, e.conversation_id) >= ($3, $4))) \
+                and (e.sort_key, e.conversation_id) >= ($3, $4) limit 1)) \
          select m.*, m.conversation_id in (select id from repeated) as is_repeated from matched m \
          order by m.sort_key desc, m.conversation_id desc";
 }

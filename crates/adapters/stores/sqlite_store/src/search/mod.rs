@@ -59,7 +59,7 @@ const FIND: &str = "\
     with matched as materialized ( \
         select e.conversation_id, e.message_seq, e.sort_key \
         from words join entries e on e.sort_key = words.rowid \
-        where words match ?2 and words.rowid < ?3 order by words.rowid desc limit ?4), \
+        where words match ?2 and e.tenant_id = ?1 and words.rowid < ?3 order by words.rowid desc limit ?4), \
      repeated as materialized ( \
         select c.id from (select distinct conversation_id as id from matched where ?5) c \
         where exists (select 1 from entries e cross join words \
@@ -262,7 +262,7 @@ fn match_query(scopes: &[Vec<SearchScope>], phrases: &SearchPhrases) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::Executor as _;
+    use sqlx::{Executor as _, SqlSafeStr as _};
     use tempfile::TempDir;
 
     use super::*;
