@@ -16,13 +16,13 @@ use domain::{
 use futures::future::BoxFuture;
 use ports::{
     AgentQuery, AgentRepository, ConditionalRows, ConversationName, ConversationQuery,
-    ConversationRepository, CredentialRepository, Decided, Decision, EventDecision, EventLog,
-    EventPage, EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage, FoundTurn, HistoryQuery,
-    IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
-    Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
-    RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
-    TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError, WriteStore,
-    write_store::TurnRow,
+    ConversationRepository, ConversationText, CredentialRepository, Decided, Decision,
+    EventDecision, EventLog, EventPage, EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage,
+    FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes,
+    LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof,
+    NodeProcess, NodeRepository, RepositoryError, RetentionCutoffs, Rows, ShowKey,
+    SigningKeyRepository, Storage, TokenRepository, Transacted, TurnQuery, TurnRepository,
+    WaitingQuery, WriteError, WriteStore, write_store::TurnRow,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -262,6 +262,9 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn find_message(tenant: &TenantId, id: ConversationId, message: &MessageReference) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
+    fn find_all(tenant: &TenantId, ids: &[ConversationId]) -> AsOf<Vec<Conversation>>;
+    fn ids_after(tenant: &TenantId, after: ConversationId, limit: usize) -> Vec<ConversationId>;
+    fn texts(tenant: &TenantId, places: &[(ConversationId, i64)]) -> Vec<ConversationText>;
 } }
 
 probed! { Turns of TurnRepository as "turns" {

@@ -1,0 +1,266 @@
+//! Followers of the log on three nodes that are killed: every effect happens once, and in order.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use api::wiring::system;
+use application::{
+    followers::{FollowerRunner, FollowerWork},
+    node::Node,
+    realtime::{LogReader, LogTails, SerializedEvent},
+};
+use async_trait::async_trait;
+use contract::{Store, fixture};
+use domain::{ConversationId, NodeId, Seq, TenantId, search::SearchPhrases, search::SearchScope};
+use ports::{
+    FollowerPosition, FollowerStep, LogHead, RepositoryError, SearchEntry, SearchIndex,
+    SearchQuery, Storage,
+};
+use postgres_store::{PostgresOptions, PostgresStore};
+use single_node::LocalBus;
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time::sleep};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use crate::postgres::Database;
+
+/// The number of events; more with the variable `FOLLOWED_EVENTS`.
+const EVENTS: i64 = 5_000;
+/// The word of every effect.
+const WORD: &str = "effect";
+
+/// Work whose effect is a row for each event, written with the position.
+struct Rows {
+    index: Arc<dyn SearchIndex>,
+    /// The steps that were taken and those whose outcome a kill has hidden.
+    steps: Mutex<Vec<(FollowerStep, Option<bool>)>>,
+}
+
+impl Rows {
+    async fn take(
+        &self,
+        step: &FollowerStep,
+        entries: &[SearchEntry],
+    ) -> Result<bool, RepositoryError> {
+        let place = {
+            let mut steps = self.steps.lock().expect("no panic inside");
+            steps.push((step.clone(), None));
+            steps.len() - 1
+        };
+        let is_taken = self.index.apply(step, &[], entries).await?;
+        let mut steps = self.steps.lock().expect("no panic inside");
+        steps[place].1 = Some(is_taken);
+        Ok(is_taken)
+    }
+}
+
+#[async_trait]
+impl FollowerWork for Rows {
+    fn name(&self) -> &'static str {
+        "search"
+    }
+
+    async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
+        self.index.positions().await
+    }
+
+    /// Begins before the first event, whatever the head is.
+    async fn begin(
+        &self,
+        tenant: &TenantId,
+        from: Option<FollowerPosition>,
+        _head: Seq,
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        assert_eq!(from, None, "the log reaches every position");
+        let to = FollowerPosition {
+            seq: Seq(0),
+            backfilled_to: None,
+        };
+        let tenant = tenant.clone();
+        let step = FollowerStep { tenant, from, to };
+        Ok(self.take(&step, &[]).await?.then_some(to))
+    }
+
+    async fn apply(
+        &self,
+        step: &FollowerStep,
+        events: &[Arc<SerializedEvent>],
+    ) -> Result<bool, RepositoryError> {
+        let entry = |event: &Arc<SerializedEvent>| SearchEntry {
+            // A row of its own for each event in each step, so that a second one would be seen.
+            conversation_id: ConversationId::new(Uuid::now_v7()),
+            message_seq: 1,
+            order: event.seq().0,
+            scopes: vec![SearchScope::tenant(&step.tenant)],
+            words: WORD.to_owned(),
+        };
+        let entries: Vec<_> = events.iter().map(entry).collect();
+        self.take(step, &entries).await
+    }
+
+    async fn backfill(
+        &self,
+        _: &TenantId,
+        _: FollowerPosition,
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        unreachable!("there is nothing before the first event")
+    }
+}
+
+/// The parts that the runners of all nodes share.
+struct Nodes {
+    storage: Storage,
+    work: Arc<Rows>,
+    log: Arc<LogReader>,
+    heads: watch::Receiver<Arc<[LogHead]>>,
+}
+
+impl Nodes {
+    /// Starts a node with a runner.
+    async fn start(&self) -> (NodeId, JoinHandle<()>) {
+        let (_, ids) = system();
+        let bus = Arc::new(LocalBus::default());
+        let nodes = Arc::clone(&self.storage.nodes);
+        let node = Node::register(nodes, ids, bus, "1.0.0").await;
+        let node = Arc::new(node.expect("the store answers"));
+        let id = node.id();
+        let runner = FollowerRunner::new(
+            Arc::clone(&self.work) as Arc<dyn FollowerWork>,
+            Arc::clone(&self.storage.followers),
+            Arc::clone(&self.log),
+            node,
+            self.heads.clone(),
+        );
+        (id, tokio::spawn(runner.run(CancellationToken::new())))
+    }
+
+    async fn position(&self) -> Seq {
+        let position = self.work.index.position(&fixture::tenant()).await;
+        let position = position.expect("the store answers");
+        position.map_or(Seq(0), |position| position.seq)
+    }
+}
+
+fn events() -> i64 {
+    #[expect(clippy::disallowed_methods, reason = "a longer run by hand")]
+    let more = std::env::var("FOLLOWED_EVENTS").ok();
+    more.map_or(EVENTS, |more| more.parse().expect("a number"))
+}
+
+/// Writes events while three nodes run the follower, and kills the nodes again and again.
+async fn every_effect_happens_once_and_in_order(storage: Storage) {
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let log = Arc::clone(&storage.events);
+    let tails = LogTails::new(Arc::clone(&log), tasks, Handle::current(), stop.clone());
+    let heads = watch::Sender::new(Arc::default());
+    let nodes = Nodes {
+        work: Arc::new(Rows {
+            index: Arc::clone(&storage.search),
+            steps: Mutex::default(),
+        }),
+        log: Arc::new(LogReader::new(Arc::new(tails), Arc::clone(&log))),
+        heads: heads.subscribe(),
+        storage: storage.clone(),
+    };
+    let reading = tokio::spawn(async move {
+        loop {
+            let read: Arc<[LogHead]> = log.heads().await.expect("the store answers").into();
+            heads.send_replace(read);
+            sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let store = Store::new(storage.clone());
+    let writing = tokio::spawn(async move {
+        let write = async |number| {
+            let agent = fixture::agent(number);
+            let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+            let inserted = store.agents.insert(&tenant, &agent, &stamp, None).await;
+            inserted.expect("the store answers");
+        };
+        let numbers = futures::stream::iter(0..u32::try_from(events()).expect("a number"));
+        futures::StreamExt::for_each_concurrent(numbers, 64, write).await;
+    });
+
+    let mut running = Vec::new();
+    for _ in 0..3 {
+        running.push(nodes.start().await);
+    }
+    let mut kills = 0;
+    while nodes.position().await < Seq(events()) {
+        // Steps of different lengths, so that kills fall at different places.
+        sleep(Duration::from_millis(40 + 13 * (kills % 11))).await;
+        let (id, runner) = running.remove(0);
+        runner.abort();
+        // Its lease ends, as after ten seconds.
+        let ended = nodes.storage.nodes.renew(id, Duration::ZERO).await;
+        ended.expect("the store answers");
+        kills += 1;
+        running.push(nodes.start().await);
+        assert!(kills < 10_000, "the follower does not get on");
+    }
+    writing.await.expect("no panic");
+    for (_, runner) in running {
+        runner.abort();
+    }
+    reading.abort();
+    assert!(kills >= 3, "{kills} kills");
+    check_rows(&nodes).await;
+    check_steps(&nodes.work);
+}
+
+/// Every event has one row.
+async fn check_rows(nodes: &Nodes) {
+    let query = SearchQuery {
+        scopes: vec![vec![SearchScope::tenant(&fixture::tenant())]],
+        phrases: SearchPhrases::parse(WORD),
+        after: None,
+        limit: 10_000_000,
+    };
+    let found = nodes.work.index.find(&fixture::tenant(), &query).await;
+    let found = found.expect("the store answers").into_iter();
+    let mut orders: Vec<_> = found.map(|it| it.place.order).collect();
+    orders.reverse();
+    assert!(orders.into_iter().eq(1..=events()));
+}
+
+/// No step was taken that begins before the end of one taken earlier.
+fn check_steps(work: &Rows) {
+    let mut at = Seq(0);
+    for (step, is_taken) in work.steps.lock().expect("no panic inside").iter() {
+        if *is_taken == Some(true) {
+            let from = step.from.map_or(Seq(0), |from| from.seq);
+            assert!(from >= at, "{step:?} after {at:?}");
+            at = step.to.seq;
+        }
+    }
+    assert!(at <= Seq(events()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_effect_happens_once_and_in_order_on_sqlite() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite://{}/test.db", folder.path().display());
+    let options = SqliteOptions::default();
+    let store = SqliteStore::open(&url, options, &TaskTracker::new())
+        .await
+        .unwrap();
+    store.migrate().await.unwrap();
+    every_effect_happens_once_and_in_order(store.storage()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_effect_happens_once_and_in_order_on_postgres() {
+    let database = Database::make().await;
+    let options = PostgresOptions::default();
+    let tasks = TaskTracker::new();
+    let store = PostgresStore::connect(&database.url(), options, &tasks)
+        .await
+        .unwrap();
+    store.migrate().await.unwrap();
+    every_effect_happens_once_and_in_order(store.storage()).await;
+    store.close().await;
+}
