@@ -117,14 +117,29 @@ impl UserTokens {
     /// Withdraws all tokens of a user: every process rejects them within one second. A caller that reaches only
     /// some agents cannot, because the tokens may reach others.
     pub async fn withdraw(&self, caller: &Principal, user_id: &str) -> Result<(), UserTokenError> {
-        if !caller.agents.is_all() {
-            let detail = "the tokens of a user may reach more agents than this credential";
-            let fault = InputFault::new("/userId", FaultCode::NotCombinable, detail);
-            return Err(UserTokenError::InvalidUserId(fault));
-        }
+        check_reaches_all(caller)?;
         if let Some(fault) = self.check_user_id(user_id) {
             return Err(UserTokenError::InvalidUserId(fault));
         }
+        self.withdraw_own(caller, user_id).await
+    }
+
+    /// Withdraws all tokens that this service has issued to a user who is to be erased. An identity provider has
+    /// its own users.
+    pub async fn withdraw_of_erased(
+        &self,
+        caller: &Principal,
+        user_id: &str,
+    ) -> Result<(), UserTokenError> {
+        check_reaches_all(caller)?;
+        let reserved = self.authenticator.own_tokens().reserved_user_ids();
+        if reserved.contains(user_id) {
+            return Ok(());
+        }
+        self.withdraw_own(caller, user_id).await
+    }
+
+    async fn withdraw_own(&self, caller: &Principal, user_id: &str) -> Result<(), UserTokenError> {
         let tenant = &caller.tenant;
         self.tokens.withdraw_user_tokens(tenant, user_id).await?;
         self.authenticator.refresh_after_change().await;
@@ -206,4 +221,14 @@ impl UserTokens {
         };
         Some(InputFault::new("/userId", code, detail))
     }
+}
+
+/// Checks that the caller reaches all agents.
+fn check_reaches_all(caller: &Principal) -> Result<(), UserTokenError> {
+    if caller.agents.is_all() {
+        return Ok(());
+    }
+    let detail = "the tokens of a user may reach more agents than this credential";
+    let fault = InputFault::new("/userId", FaultCode::NotCombinable, detail);
+    Err(UserTokenError::InvalidUserId(fault))
 }

@@ -31,6 +31,8 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use anyhow::Result;
 use application::{
+    cache::CachedPorts,
+    erasure::Eraser,
     followers::{FollowerRunner, FollowerWork},
     node::Node,
     purge::Purge,
@@ -118,7 +120,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
-    start_followers(&parts, &node, &realtime);
+    start_followers(&parts, &node, &realtime, &cached);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
     let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
@@ -152,7 +154,7 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
 
 /// Starts the followers of the logs, and the removal of the events that all have read. Both write, so they run
 /// at home.
-fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
+fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime, cached: &CachedPorts) {
     if parts.peers.home.is_some() {
         return;
     }
@@ -166,14 +168,23 @@ fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
         Arc::clone(&indexer),
         realtime.heads.clone(),
     );
-    let runner = FollowerRunner::new(
-        indexer,
+    let eraser = Eraser::new(
+        Arc::clone(&storage.erasures),
         Arc::clone(&storage.followers),
-        Arc::clone(&realtime.log),
-        Arc::clone(node),
-        realtime.heads.clone(),
+        Arc::clone(&storage.conversations),
+        cached.writes.clone(),
+        Arc::clone(&cached.clock),
     );
-    tasks.spawn(runner.run(stop.clone()));
+    for work in [indexer, Arc::new(eraser)] {
+        let runner = FollowerRunner::new(
+            work,
+            Arc::clone(&storage.followers),
+            Arc::clone(&realtime.log),
+            Arc::clone(node),
+            realtime.heads.clone(),
+        );
+        tasks.spawn(runner.run(stop.clone()));
+    }
     tasks.spawn(retention.run(stop.clone()));
 }
 
@@ -183,7 +194,7 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     if parts.peers.home.is_none() {
         let maintenance = || Arc::clone(&parts.storage.maintenance);
-        let purge = Purge::new(maintenance());
+        let purge = Purge::new(maintenance(), parts.settings.erasure.within);
         tasks.spawn(purge.run(stop.clone()));
     }
     let joined = Arc::clone(node).renew_on_join();

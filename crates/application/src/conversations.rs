@@ -142,6 +142,7 @@ impl ConversationService {
                 id,
                 expected,
                 only_of: caller.confined_to().map(ToOwned::to_owned),
+                is_erasure: false,
                 stamp,
             };
             match self.ports.writes.write(delete).await {

@@ -15,6 +15,7 @@ pub mod chat;
 pub mod conversations;
 mod detach_on_drop;
 pub mod engines;
+pub mod erasure;
 pub mod events;
 pub mod followers;
 pub mod idempotency;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{InputFault, Page, Principal, Seq, Stamp, User, UserDraft, cursor};
+use domain::{ErasureId, InputFault, Page, Principal, Seq, Stamp, User, UserDraft, cursor};
 use ports::{RepositoryError, UserRepository};
 use serde_json::Value;
-use writes::{SaveUser, SavedUser, UserChange, UserRejection};
+use writes::{BeginErasure, SaveUser, SavedUser, UserChange, UserRejection};
 
 use crate::cache::CachedPorts;
 
@@ -91,6 +91,27 @@ impl UserService {
         Ok(saved.user)
     }
 
+    /// Deletes what is stored about a user, and begins the erasure of all of its data. The caller withdraws the
+    /// tokens of the user before.
+    pub async fn erase(&self, caller: &Principal, user_id: String) -> Result<ErasureId, UserError> {
+        let id = ErasureId::new(self.ports.ids.next_id());
+        let begin = BeginErasure {
+            tenant: caller.tenant.clone(),
+            id,
+            user_id,
+            stamp: self.stamp(caller),
+        };
+        self.ports.writes.write(begin).await?;
+        Ok(id)
+    }
+
+    fn stamp(&self, caller: &Principal) -> Stamp {
+        Stamp {
+            time: self.ports.clock.now(),
+            actor: caller.id.clone(),
+        }
+    }
+
     async fn save(
         &self,
         caller: &Principal,
@@ -101,10 +122,7 @@ impl UserService {
             tenant: caller.tenant.clone(),
             user_id,
             change,
-            stamp: Stamp {
-                time: self.ports.clock.now(),
-                actor: caller.id.clone(),
-            },
+            stamp: self.stamp(caller),
         };
         let saved = self.ports.writes.write(save).await?;
         saved.map_err(|rejection| match rejection {

@@ -205,6 +205,7 @@ impl Written<dyn ConversationRepository> {
             id,
             expected,
             only_of: None,
+            is_erasure: false,
             stamp: stamp.clone(),
         };
         self.writes.write(delete).await

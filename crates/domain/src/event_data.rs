@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, AgentId, Audience, Conversation, ConversationId, EventProfile, Feedback, Message,
-    MessageId, NoteId, PrincipalId, Role, ToolCall, ToolVisibility, Turn, TurnId, UnknownMembers,
+    Agent, AgentId, Audience, Conversation, ConversationId, ErasureId, EventProfile, Feedback,
+    Message, MessageId, NoteId, PrincipalId, Role, ToolCall, ToolVisibility, Turn, TurnId,
+    UnknownMembers,
+    erasure::ErasureCounts,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
@@ -115,6 +117,15 @@ pub enum EventData {
     User {
         /// The user.
         user_id: String,
+    },
+    /// The content of `user.erased`.
+    #[cfg_attr(feature = "schema", schema(title = "UserErasedEventData"))]
+    #[serde(rename_all = "camelCase")]
+    UserErased {
+        /// The erasure. Nothing names the user any more.
+        erasure_id: ErasureId,
+        /// What it has removed.
+        counts: ErasureCounts,
     },
     /// The content of an event whose type only a newer version knows: `{}`.
     Unknown {},

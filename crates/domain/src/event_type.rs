@@ -33,6 +33,8 @@ open_enum! {
         MessageRated = "message.rated",
         /// What is stored about a user has changed.
         UserUpdated = "user.updated",
+        /// The erasure of a user's data has ended.
+        UserErased = "user.erased",
         /// A turn waits behind the turn in progress.
         TurnQueued = "turn.queued",
         /// The engine is about to be called.
@@ -62,6 +64,11 @@ impl EventType {
     /// Returns `true` if the event concerns a note, which users do not see.
     pub const fn is_of_note(self) -> bool {
         matches!(self, Self::NoteCreated | Self::NoteDeleted)
+    }
+
+    /// Returns `true` if the event concerns a user only.
+    pub const fn is_of_user(self) -> bool {
+        matches!(self, Self::UserUpdated | Self::UserErased)
     }
 
     /// Returns `true` if the event is a deletion.

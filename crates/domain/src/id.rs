@@ -82,6 +82,8 @@ typed_id! {
     MessageId,
     /// The id of a note in a conversation.
     NoteId,
+    /// The id of an erasure of a user's data.
+    ErasureId,
     /// The id of a turn.
     TurnId,
     /// The id of one running process; new at each start.

@@ -26,6 +26,7 @@ pub mod credential_draft;
 pub mod credential_secret;
 pub mod credential_source;
 pub mod cursor;
+pub mod erasure;
 pub mod event;
 pub mod event_data;
 pub mod event_type;
@@ -104,7 +105,7 @@ pub use history::{
     HistoryLimits, HistoryMessage,
     past_calls::{PastCalls, PastEnding},
 };
-pub use id::{AgentId, ConversationId, MessageId, NodeId, NoteId, TurnId};
+pub use id::{AgentId, ConversationId, ErasureId, MessageId, NodeId, NoteId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};

@@ -47,7 +47,7 @@ impl EventVisibility {
     /// Returns `true` if an event is visible. [`EventLog::page`] filters by the same rule.
     pub fn shows(&self, logged: &LoggedEvent) -> bool {
         let event = &logged.event;
-        if event.kind == EventType::UserUpdated {
+        if event.kind.is_of_user() {
             return self.users && self.reach.is_all();
         }
         if !self.shows_kind(event.kind) {

@@ -14,6 +14,7 @@ pub mod clock;
 pub mod conversation_repository;
 pub mod credential_repository;
 pub mod document_source;
+pub mod erasure_repository;
 pub mod error;
 pub mod event_bus;
 pub mod event_log;
@@ -51,6 +52,7 @@ pub use conversation_repository::{
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};
+pub use erasure_repository::{ErasureRepository, PendingErasure};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{

@@ -35,6 +35,9 @@ pub trait Maintenance: Send + Sync {
     async fn purge(&self, limit: usize, outdated: RetentionCutoffs)
     -> Result<u64, RepositoryError>;
 
+    /// Makes what was removed unreadable in the files of the store, as far as the store can. May take long.
+    async fn compact(&self) -> Result<(), RepositoryError>;
+
     /// Removes the events older than `before` from the start of every tenant's log, up to the first
     /// event that is not older; at most `limit` events of all tenants together. MUST raise the
     /// first position of the log in the transaction that removes the events (to one more than the

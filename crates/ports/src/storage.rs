@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ConversationRepository, CredentialRepository, EventLog, FeedbackRepository,
-    FollowerRepository, IdempotencyRepository, Maintenance, NodeRepository, NoteRepository,
-    SearchIndex, SigningKeyRepository, SweepRepository, TenantRepository, TicketRepository,
-    TokenRepository, TurnRepository, UserRepository, WriteStore,
+    AgentRepository, ConversationRepository, CredentialRepository, ErasureRepository, EventLog,
+    FeedbackRepository, FollowerRepository, IdempotencyRepository, Maintenance, NodeRepository,
+    NoteRepository, SearchIndex, SigningKeyRepository, SweepRepository, TenantRepository,
+    TicketRepository, TokenRepository, TurnRepository, UserRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -20,6 +20,8 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Ratings of messages.
     pub feedback: Arc<dyn FeedbackRepository>,
+    /// Erasures of the data of users.
+    pub erasures: Arc<dyn ErasureRepository>,
     /// Followers of the logs.
     pub followers: Arc<dyn FollowerRepository>,
     /// The index of the words in conversations.

@@ -22,11 +22,11 @@ pub use self::{
     query::{CredentialKey, FactsQuery, LoggedQuery, OpenTurnsOf, RunningTurn, SweptQuery},
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
-        ConversationHandover, ConversationRow, ConversationUpdate, EventRow, FeedbackDeletion,
-        FeedbackKey, FeedbackRow, IdempotencyRow, KeyName, MessageCopy, MessageDeletion,
-        MessageRow, MessageTurn, NoteKey, NoteRow, ReleasedKey, Revocation, Rows, StateChange,
-        StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart,
-        TurnWait, UsageRow, UserRow,
+        ConversationHandover, ConversationRow, ConversationUpdate, ErasureRow, EventRow,
+        FeedbackDeletion, FeedbackKey, FeedbackRow, IdempotencyRow, KeyName, MessageCopy,
+        MessageDeletion, MessageRow, MessageTurn, NoteKey, NoteRow, ReleasedKey, Revocation, Rows,
+        StateChange, StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow,
+        TurnStart, TurnWait, UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

@@ -72,7 +72,7 @@ impl EventDecision for ShownEvents {
 /// event of the deletion itself stays visible.
 fn is_subject_deleted(record: &EventRecord) -> bool {
     match record.row.kind {
-        EventType::AgentDeleted | EventType::UserUpdated => false,
+        EventType::AgentDeleted | EventType::UserUpdated | EventType::UserErased => false,
         EventType::AgentCreated | EventType::AgentUpdated | EventType::ConversationDeleted => {
             !record.agent_exists
         }

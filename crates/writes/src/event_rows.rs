@@ -3,6 +3,7 @@
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Message, NoteId, Seq, Stamp, TenantId,
     TurnId,
+    erasure::EndedErasure,
     event_data::{
         ConversationMove, ConversationUpdateData, MessagePlace, NoteReference, RatingPlace,
         SupersededRange, Tombstone,
@@ -61,6 +62,14 @@ pub(crate) fn user_updated(position: LogPosition<'_>, user_id: &str) -> EventRow
     EventRow {
         user_id: Some(user_id.to_owned()),
         ..base_row(position, EventType::UserUpdated)
+    }
+}
+
+/// `user.erased`, with what was erased. Nothing in it names the user.
+pub(crate) fn user_erased(position: LogPosition<'_>, erasure: &EndedErasure) -> EventRow {
+    EventRow {
+        data: Some(json(erasure)),
+        ..base_row(position, EventType::UserErased)
     }
 }
 

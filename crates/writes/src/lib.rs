@@ -28,13 +28,13 @@ mod writer;
 
 pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
-    AnswerOutcome, AnswerRejection, AnswerTurn, CallAnswer, CancelTurn, ChangeStaffMessage,
-    ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, CreateNote,
-    DeleteAgent, DeleteConversation, DeleteNote, FailQueuedTurn, MayAnswer, NotStaff, RateMessage,
-    RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser,
-    SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall,
-    UpdateAgent, UpdateConversation, UpdateCredential, UserChange, UserRejection,
-    WriteStaffMessage,
+    AnswerOutcome, AnswerRejection, AnswerTurn, BeginErasure, CallAnswer, CancelTurn,
+    ChangeStaffMessage, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
+    CreateNote, DeleteAgent, DeleteConversation, DeleteNote, EndErasure, FailQueuedTurn, MayAnswer,
+    NotStaff, RateMessage, RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn,
+    RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
+    SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
+    UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

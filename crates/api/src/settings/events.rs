@@ -11,6 +11,25 @@ pub struct EventSettings {
     pub retention: Duration,
 }
 
+/// Settings of the erasure of deleted data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErasureSettings {
+    /// `ERASURE__WITHIN`: the time within which deleted data is gone from the store.
+    pub within: Duration,
+}
+
+impl ErasureSettings {
+    pub(super) fn read(values: &mut Values) -> Self {
+        let expected = "a whole number followed by s, m, h or d, from 1m to 30d";
+        let day = Period(Duration::from_hours(24));
+        let month = Duration::from_hours(30 * 24);
+        let within = |text: &str| period_in(text, Duration::from_mins(1)..=month);
+        Self {
+            within: values.read("ERASURE__WITHIN", day, expected, within).0,
+        }
+    }
+}
+
 impl EventSettings {
     pub(super) fn read(values: &mut Values) -> Self {
         let expected = "a whole number followed by s, m, h or d, from 1m to 3650d";

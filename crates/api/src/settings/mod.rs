@@ -36,7 +36,7 @@ pub use console::ConsoleSettings;
 pub use database::{DatabaseKind, DatabaseSettings, DatabaseUrl};
 pub use engines::EngineSettings;
 pub use error::{InvalidSetting, SettingsError};
-pub use events::EventSettings;
+pub use events::{ErasureSettings, EventSettings};
 pub use key::{MisnamedVariable, SettingKey};
 pub use limits::LimitSettings;
 pub use load::{RULES, Settings, environment, keys};

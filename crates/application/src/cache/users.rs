@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{AsOf, Listed, Page, Seq, TenantId, User};
 use ports::{Clock, RepositoryError, UserRepository};
-use writes::{SaveUser, SavedUser};
+use writes::{BeginErasure, Committed, EndErasure, SaveUser, SavedUser};
 
-use super::{CachedCommand, Caches};
+use super::{AnnouncedCommand, CachedCommand, Caches};
 
 /// A [`UserRepository`] that caches the results of `find`.
 pub struct CachedUsers {
@@ -57,6 +57,31 @@ impl UserRepository for CachedUsers {
         limit: usize,
     ) -> Result<Page<Listed<User>>, RepositoryError> {
         self.inner.list(tenant, after, limit).await
+    }
+}
+
+impl CachedCommand for BeginErasure {
+    type Before = (TenantId, String);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.user_id.clone())
+    }
+
+    fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
+        if let Ok(committed) = outcome {
+            caches.applied.record_write(&key.0, *committed);
+            caches.users.replace(key, Arc::new(None), committed.last);
+        }
+    }
+}
+
+impl AnnouncedCommand for EndErasure {
+    fn tenant(&self) -> &TenantId {
+        &self.tenant
+    }
+
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        Some(*outcome)
     }
 }
 

@@ -28,6 +28,10 @@ impl Maintenance for Log {
         Ok(0)
     }
 
+    async fn compact(&self) -> Result<(), RepositoryError> {
+        Ok(())
+    }
+
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
         self.calls.lock().push((before, limit));
         if *self.is_unavailable.lock() {

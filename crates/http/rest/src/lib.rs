@@ -71,6 +71,7 @@ kit::operations! {
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;
     patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;
+    delete "/api/users" users::erase_user AnyOf(&[UsersAdmin]); reads_query;
 
     get "/api/turns" turns::list_waiting_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;

@@ -144,11 +144,16 @@ pub async fn withdraw_user_tokens(
     let withdrawn = authorized
         .user_tokens
         .withdraw(authorized.caller(), &user_id);
-    match withdrawn.await {
-        Ok(()) => Ok(HttpResponse::NoContent().finish()),
-        Err(UserTokenError::InvalidUserId(fault)) => {
-            Err(ApiError::parameter("userId", fault.code, fault.detail))
+    withdrawn.await.map_err(withdrawal_error)?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Returns the response to a withdrawal that failed.
+pub(crate) fn withdrawal_error(error: UserTokenError) -> ApiError {
+    match error {
+        UserTokenError::InvalidUserId(fault) => {
+            ApiError::parameter("userId", fault.code, fault.detail)
         }
-        Err(error) => Err(error.into()),
+        error => error.into(),
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/users`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{FaultCode, Page, User, UserDraft};
+use domain::{ErasureId, FaultCode, Page, User, UserDraft};
 use kit::{
     auth::{Authorized, UsersAdmin},
     problem::ApiError,
@@ -9,6 +9,8 @@ use kit::{
     request::{Json, JsonBody, MergePatch, PagePermit, QueryParameters},
     state::HttpState,
 };
+
+use crate::user_tokens::withdrawal_error;
 
 impl JsonBody for UserBody {
     const SCHEMA: &'static str = "UserDraft";
@@ -112,6 +114,37 @@ pub async fn patch_user(
     let (users, caller) = (&authorized.users, authorized.caller());
     let changed = users.patch(caller, user_id, patch.value).await?;
     Ok(HttpResponse::Ok().json(changed))
+}
+
+/// An erasure that has begun.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BegunErasure {
+    /// The id that the event `user.erased` contains once the erasure has ended.
+    erasure_id: ErasureId,
+}
+
+/// Erase everything about a user.
+///
+/// The tokens of the user are withdrawn and what is stored about it is deleted before the response. Its
+/// conversations are deleted within seconds, with an event `conversation.deleted` each; the event `user.erased` is
+/// the last one. No text of them is left in the store after `ERASURE__WITHIN`.
+#[utoipa::path(
+    delete, path = "/api/users", operation_id = "erase_user", tag = "Users",
+    params(("userId" = String, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", description = "The user.")),
+    responses((status = 202, description = "The erasure has begun.", body = BegunErasure)),
+)]
+pub async fn erase_user(
+    authorized: Authorized<UsersAdmin>,
+    state: Data<HttpState>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let user_id = user_id(&request, &state)?;
+    let caller = authorized.caller();
+    let withdrawn = authorized.user_tokens.withdraw_of_erased(caller, &user_id);
+    withdrawn.await.map_err(withdrawal_error)?;
+    let erasure_id = authorized.users.erase(caller, user_id).await?;
+    Ok(HttpResponse::Accepted().json(BegunErasure { erasure_id }))
 }
 
 /// Reads the required parameter `userId`.

@@ -11,8 +11,8 @@ mod usage;
 mod user;
 
 use domain::{
-    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, NodeId, PrincipalId, Seq,
-    TenantId, Timestamp, TurnId,
+    AgentId, ConversationId, Credential, ErasureId, EventType, IdempotencyEntry, NodeId,
+    PrincipalId, Seq, TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub use self::{
     note::{NoteKey, NoteRow},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
     usage::UsageRow,
-    user::UserRow,
+    user::{ErasureRow, UserRow},
 };
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
@@ -81,6 +81,10 @@ pub struct Rows {
     pub usage: Vec<UsageRow>,
     /// New users, and stored ones with new content, each at most once.
     pub users: Vec<UserRow>,
+    /// Erasures that begin.
+    pub erasures: Vec<ErasureRow>,
+    /// Erasures that end.
+    pub ended_erasures: Vec<(TenantId, ErasureId)>,
     /// New messages.
     pub messages: Vec<MessageRow>,
     /// Messages of turns that waited, and of staff, with their new content.

@@ -16,6 +16,7 @@ mod delete_conversation;
 mod delete_note;
 mod dismissal;
 mod ending;
+mod erase_user;
 mod fail_queued_turn;
 mod finish_turn;
 mod in_doubt;
@@ -50,6 +51,7 @@ pub use self::{
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
     delete_note::DeleteNote,
+    erase_user::{BeginErasure, EndErasure},
     fail_queued_turn::FailQueuedTurn,
     rate_message::{RateMessage, RateOutcome, Rater},
     record_steps::{RecordSteps, RecordStepsOutcome},

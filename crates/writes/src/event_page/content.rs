@@ -2,6 +2,7 @@
 
 use domain::{
     Event, EventData, EventType, Message, Turn, TurnStatus,
+    erasure::EndedErasure,
     event::event_id,
     event_data::{
         ConversationMove, ConversationUpdateData, EventMessage, MessagePlace, SupersededRange,
@@ -90,9 +91,15 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
             message: parse_data(row)?,
             feedback: rating(row).and_then(|key| content.feedback.get(&key).cloned()),
         },
-        EventType::UserUpdated => EventData::User {
-            user_id: row.user_id.clone().unwrap_or_default(),
+        EventType::UserUpdated => match row.user_id.clone() {
+            Some(user_id) => EventData::User { user_id },
+            // The user was erased since.
+            None => EventData::DELETED,
         },
+        EventType::UserErased => {
+            let EndedErasure { erasure_id, counts } = parse_data(row)?;
+            EventData::UserErased { erasure_id, counts }
+        }
         kind if kind.is_of_turn() => row
             .turn_id
             .and_then(|id| content.turns.get(&id))

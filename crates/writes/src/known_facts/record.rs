@@ -63,6 +63,8 @@ impl KnownFacts {
             changed_steps: _,
             usage: _,
             users: _,
+            erasures: _,
+            ended_erasures: _,
             messages,
             rewritten: _,
             deleted_messages,

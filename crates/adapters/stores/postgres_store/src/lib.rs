@@ -19,6 +19,7 @@ mod connections;
 mod conversations;
 mod credentials;
 mod cte_batch;
+mod erasures;
 mod error;
 mod events;
 mod facts;

@@ -100,6 +100,8 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::change_steps(batch, &rows.changed_steps);
     usage::insert(batch, &rows.usage);
     users::save(batch, &rows.users);
+    users::begin_erasures(batch, &rows.erasures);
+    users::end_erasures(batch, &rows.ended_erasures);
     messages::insert(batch, &rows.messages);
     messages::rewrite(batch, &rows.rewritten);
     messages::delete(batch, &rows.deleted_messages);

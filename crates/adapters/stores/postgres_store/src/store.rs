@@ -222,6 +222,11 @@ impl PostgresStore {
         store_state::store_id(self).await
     }
 
+    /// Opens a connection beside the others.
+    pub(crate) async fn connect_alone(&self) -> Result<PgConnection, RepositoryError> {
+        server::connect(&self.options).await.map_err(from_sqlx)
+    }
+
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
         let maintenance = Arc::new(StoreMaintenance(self.clone()));

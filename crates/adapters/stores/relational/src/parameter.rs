@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    AgentId, AgentReach, ConversationId, CredentialId, MessageId, NodeId, NoteId, Seq, TenantId,
-    Timestamp, TurnId,
+    AgentId, AgentReach, ConversationId, CredentialId, ErasureId, MessageId, NodeId, NoteId, Seq,
+    TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -59,6 +59,7 @@ from! {
     AgentId => Id id id.uuid();
     ConversationId => Id id id.uuid();
     NoteId => Id id id.uuid();
+    ErasureId => Id id id.uuid();
     MessageId => Id id id.uuid();
     NodeId => Id id id.uuid();
     TurnId => Id id id.uuid();

@@ -23,6 +23,7 @@ mod agents;
 mod batch_query;
 mod conversations;
 mod credentials;
+mod erasures;
 mod error;
 mod events;
 mod facts;

@@ -99,6 +99,8 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.changed_steps, turns::change_step);
     changes.each(&rows.usage, usage::insert);
     changes.try_each(&rows.users, users::save)?;
+    changes.each(&rows.erasures, users::begin_erasure);
+    changes.each(&rows.ended_erasures, users::end_erasure);
     changes.each(&rows.copies, messages::copy);
     changes.each(&rows.superseded, messages::supersede);
     changes.each(&rows.superseded, turns::dismiss);

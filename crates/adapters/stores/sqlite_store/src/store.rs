@@ -8,7 +8,7 @@ use relational::{
     repositories::{self, RepositorySql},
 };
 use sqlx::{
-    ConnectOptions, Connection,
+    ConnectOptions, Connection, SqliteConnection,
     migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
@@ -23,6 +23,8 @@ use crate::{
     write_store::SqliteWriteStore,
     writer::{CALL_TIMEOUT, Writer},
 };
+
+const TRUNCATE_LOG: &str = "pragma wal_checkpoint(truncate)";
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../../migrations/sqlite");
 
@@ -130,6 +132,16 @@ impl SqliteStore {
         pending_migrations(&MIGRATOR, &applied)
     }
 
+    /// Copies the write-ahead logs of both files into them, and empties the logs: they contain what was removed
+    /// since.
+    pub(crate) async fn truncate_log(&self) -> Result<(), RepositoryError> {
+        let options = self.options.clone().busy_timeout(CALL_TIMEOUT);
+        let mut connection = options.connect().await.map_err(from_sqlx)?;
+        truncate_log_of(&mut connection).await?;
+        connection.close().await.map_err(from_sqlx)?;
+        self.search.truncate_log().await
+    }
+
     /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
         let writes = SqliteWriteStore {
@@ -148,6 +160,19 @@ impl SqliteStore {
         self.search.close().await;
         self.writer.close().await;
     }
+}
+
+/// Empties the write-ahead log of the file of a connection.
+pub(crate) async fn truncate_log_of(
+    connection: &mut SqliteConnection,
+) -> Result<(), RepositoryError> {
+    let truncated = sqlx::query_as(TRUNCATE_LOG).fetch_one(connection).await;
+    let (is_busy, _, _): (bool, i64, i64) = truncated.map_err(from_sqlx)?;
+    if is_busy {
+        let reason = "a reader still needs the write-ahead log";
+        return Err(RepositoryError::Unavailable(reason.into()));
+    }
+    Ok(())
 }
 
 fn readers(

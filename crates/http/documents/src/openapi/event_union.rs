@@ -109,6 +109,7 @@ const fn content(kind: EventType) -> &'static str {
         EventType::AgentDeleted => "AgentDeletedEventData",
         EventType::NoteCreated | EventType::NoteDeleted => "NoteEventData",
         EventType::UserUpdated => "UserEventData",
+        EventType::UserErased => "UserErasedEventData",
         EventType::MessageCreated | EventType::MessageUpdated => "MessageEventData",
         EventType::MessageDeleted => "MessageDeletedEventData",
         EventType::MessageRated => "MessageRatedEventData",

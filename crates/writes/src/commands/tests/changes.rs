@@ -42,6 +42,7 @@ fn delete_conversation(expected: Option<i64>) -> DeleteConversation {
         id: fixture::conversation_id(1),
         expected,
         only_of: None,
+        is_erasure: false,
         stamp: fixture::stamp(9),
     }
 }
@@ -144,6 +145,7 @@ fn a_change_of_a_missing_entity_writes_nothing() {
     assert_eq!(deleted, DeleteOutcome::NotFound);
     let of = |user: &str| DeleteConversation {
         only_of: Some(user.to_owned()),
+        is_erasure: false,
         ..delete_conversation(None)
     };
     let deleted = rejected(&of("bob"), &self::facts()).unwrap();

@@ -140,6 +140,7 @@ pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
         id: fixture::conversation_id(number),
         expected: None,
         only_of: None,
+        is_erasure: false,
         stamp: fixture::stamp(1),
     }
 }

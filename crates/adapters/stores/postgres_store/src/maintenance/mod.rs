@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
 use relational::{Store as _, column::StoredTime, page_budget, read, trim_log};
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -18,8 +18,10 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     DELETE_AGENT_VERSIONS, DELETE_AGENTS, DELETE_CLAIMS, DELETED_CONVERSATIONS, ENDED, MARK_AGENTS,
-    MARK_CONVERSATIONS, NOW, PING, REMOVALS,
+    MARK_CONVERSATIONS, NOW, PING, REMOVALS, VACUUM,
 };
+
+const WITHOUT_TIMEOUT: &str = "set statement_timeout = 0";
 
 /// Maintenance of PostgreSQL.
 pub(crate) struct StoreMaintenance(pub(crate) PostgresStore);
@@ -78,6 +80,18 @@ impl Maintenance for StoreMaintenance {
                 })
             })
             .await
+    }
+
+    async fn compact(&self) -> Result<(), RepositoryError> {
+        // Of its own, because it takes longer than a call.
+        let mut connection = self.0.connect_alone().await?;
+        sqlx::raw_sql(WITHOUT_TIMEOUT)
+            .execute(&mut connection)
+            .await
+            .map_err(from_sqlx)?;
+        let vacuum = sqlx::raw_sql(VACUUM).execute(&mut connection).await;
+        vacuum.map_err(from_sqlx)?;
+        connection.close().await.map_err(from_sqlx)
     }
 
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {

@@ -168,7 +168,19 @@ relational::statements! {
             select kid from signing_keys \
             where valid_until < $2 order by valid_until limit $1 for update skip locked) \
         delete from signing_keys k using chosen c where k.kid = c.kid";
+
+    pub(super) const DELETE_GENERATIONS: &str = "\
+        with chosen as materialized ( \
+            select tenant_id, user_id from user_token_generations \
+            where ends_at < $2 order by ends_at limit $1 for update skip locked) \
+        delete from user_token_generations g using chosen c \
+        where g.tenant_id = c.tenant_id and g.user_id = c.user_id";
 }
+
+/// Makes the space of removed rows free, and removes their values from the statistics.
+pub(super) const VACUUM: &str = "vacuum (analyze, skip_locked) conversations, messages, turns, \
+    turn_steps, conversation_notes, feedback, users, events, idempotency_records, usage_entries, \
+    search_entries, erasures";
 
 /// The statements that remove a deleted conversation, in this order. Each runs only when the one
 /// before has nothing left to remove.
@@ -181,9 +193,10 @@ pub(super) const REMOVALS: [&str; 5] = [
 ];
 
 /// The statements that remove rows whose end has passed.
-pub(super) const ENDED: [&str; 4] = [
+pub(super) const ENDED: [&str; 5] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
+    DELETE_GENERATIONS,
 ];

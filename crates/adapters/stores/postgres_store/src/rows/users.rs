@@ -1,6 +1,7 @@
 //! Rows of `users`.
 
-use ports::write_store::UserRow;
+use domain::{ErasureId, TenantId};
+use ports::write_store::{ErasureRow, UserRow};
 use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
@@ -18,6 +19,24 @@ relational::statements! {
             context = excluded.context, metadata = excluded.metadata, \
             updated_at = excluded.updated_at"
     );
+
+    const BEGIN_ERASURE: &str = concat!(
+        "insert into erasures (tenant_id, id, user_id) select * from ",
+        unnest!(1 text, 2 uuid, 3 text),
+        " as n where true"
+    );
+
+    const DELETE: &str = concat!(
+        "delete from users using ",
+        unnest!(1 text, 2 text),
+        " as n (tenant, name_of_user) where tenant_id = n.tenant and user_id = n.name_of_user"
+    );
+
+    const END_ERASURE: &str = concat!(
+        "delete from erasures using ",
+        unnest!(1 text, 2 uuid),
+        " as n (tenant, erasure) where tenant_id = n.tenant and id = n.erasure"
+    );
 }
 
 /// Inserts users, or replaces their content.
@@ -31,5 +50,29 @@ pub(super) fn save(batch: &mut CteBatch, rows: &[UserRow]) {
             .column(rows, |row| row.user.created_at.date_time())
             .column(rows, |row| row.user.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)
+    });
+}
+
+/// Stores erasures that begin, and deletes their users.
+pub(super) fn begin_erasures(batch: &mut CteBatch, rows: &[ErasureRow]) {
+    batch.add(BEGIN_ERASURE, rows, |insert, rows| {
+        insert
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.user_id.as_str())
+    });
+    batch.add(DELETE, rows, |delete, rows| {
+        delete
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.user_id.as_str())
+    });
+}
+
+/// Removes erasures that have ended.
+pub(super) fn end_erasures(batch: &mut CteBatch, rows: &[(TenantId, ErasureId)]) {
+    batch.add(END_ERASURE, rows, |delete, rows| {
+        delete
+            .column(rows, |(tenant, _)| tenant.as_str())
+            .column(rows, |(_, id)| id.uuid())
     });
 }

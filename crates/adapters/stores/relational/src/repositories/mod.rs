@@ -5,6 +5,7 @@
 mod agents;
 mod conversations;
 mod credentials;
+mod erasures;
 mod events;
 mod feedback;
 mod first_key;
@@ -26,6 +27,7 @@ mod users;
 pub use agents::AgentSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
+pub use erasures::ErasureSql;
 pub use events::EventSql;
 pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
@@ -56,6 +58,7 @@ pub trait RepositorySql:
     AgentSql
     + ConversationSql
     + CredentialSql
+    + ErasureSql
     + EventSql
     + FeedbackSql
     + FollowerSql
@@ -93,6 +96,7 @@ pub fn storage<S: RepositorySql>(
         agents: repositories.clone(),
         conversations: repositories.clone(),
         feedback: repositories.clone(),
+        erasures: repositories.clone(),
         followers: repositories.clone(),
         search,
         turns: repositories.clone(),
@@ -117,6 +121,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as AgentSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
+        <S as ErasureSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
         <S as FeedbackSql>::STATEMENTS,
         <S as FollowerSql>::STATEMENTS,
@@ -127,6 +132,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as TicketSql>::STATEMENTS,
         <S as TurnSql>::STATEMENTS,
         credentials::STATEMENTS,
+        erasures::STATEMENTS,
         events::STATEMENTS,
         followers::STATEMENTS,
         idempotency::STATEMENTS,

@@ -1,7 +1,7 @@
 //! Revoked tokens, generations of user tokens, and used assertions.
 
 use async_trait::async_trait;
-use domain::{SecretDigest, TenantId, Timestamp};
+use domain::{SecretDigest, TenantId, Timestamp, erasure::erased_user};
 use ports::{RepositoryError, TokenRepository};
 use uuid::Uuid;
 
@@ -19,11 +19,13 @@ statements! {
     const IS_REVOKED: &str = "select exists (select 1 from revoked_tokens where id = $1)";
 
     const USER_GENERATION: &str = "\
-        select coalesce((select generation from user_token_generations \
-            where tenant_id = $1 and user_id = $2), 0)";
+        select coalesce((select max(generation) from user_token_generations \
+            where tenant_id = $1 and user_id in ($2, $3)), 0)";
 
     const WITHDRAW_USER_TOKENS: &str = "\
-        insert into user_token_generations as g (tenant_id, user_id, generation) values ($1, $2, 1) \
+        insert into user_token_generations as g (tenant_id, user_id, generation) \
+        values ($1, $2, 1 + coalesce((select generation from user_token_generations \
+            where tenant_id = $1 and user_id = $3), 0)) \
         on conflict (tenant_id, user_id) do update set generation = g.generation + 1";
 
     const USE_ASSERTION: &str = "\
@@ -58,7 +60,8 @@ where
         tenant: &TenantId,
         user_id: &str,
     ) -> Result<i64, RepositoryError> {
-        let parameters = parameters![tenant, user_id];
+        let erased = erased_user(tenant, user_id);
+        let parameters = parameters![tenant, user_id, erased.as_str()];
         let found = self.0.fetch_optional(USER_GENERATION, parameters).await?;
         read::value("user_token_generations", found)
     }
@@ -71,7 +74,8 @@ where
         let (tenant, user_id) = (tenant.clone(), user_id.to_owned());
         let withdraw = self.0.transaction(move |connection| {
             Box::pin(async move {
-                let parameters = parameters![&tenant, user_id.as_str()];
+                let erased = erased_user(&tenant, &user_id);
+                let parameters = parameters![&tenant, user_id.as_str(), erased.as_str()];
                 S::execute_in(connection, WITHDRAW_USER_TOKENS, parameters).await?;
                 raise_access_version::<S>(connection).await
             })

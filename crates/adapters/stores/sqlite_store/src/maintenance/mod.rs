@@ -51,6 +51,10 @@ impl Maintenance for StoreMaintenance {
             .await
     }
 
+    async fn compact(&self) -> Result<(), RepositoryError> {
+        self.0.truncate_log().await
+    }
+
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
         trim_log(&self.0, before, limit).await
     }

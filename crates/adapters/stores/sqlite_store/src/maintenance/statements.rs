@@ -122,6 +122,10 @@ relational::statements! {
     pub(super) const DELETE_SIGNING_KEYS: &str = "\
         delete from signing_keys where kid in ( \
             select kid from signing_keys where valid_until < ?2 limit ?1)";
+
+    pub(super) const DELETE_GENERATIONS: &str = "\
+        delete from user_token_generations where (tenant_id, user_id) in ( \
+            select tenant_id, user_id from user_token_generations where ends_at < ?2 limit ?1)";
 }
 
 /// The statements that mark rows after the deletion of an agent, in this order.
@@ -142,9 +146,10 @@ pub(super) const REMOVALS: [&str; 7] = [
 ];
 
 /// The statements that remove rows whose end has passed.
-pub(super) const ENDED: [&str; 4] = [
+pub(super) const ENDED: [&str; 5] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
+    DELETE_GENERATIONS,
 ];

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::{AgentId, ConversationId, MessageId, NodeId, NoteId, Timestamp, TurnId};
+use domain::{AgentId, ConversationId, ErasureId, MessageId, NodeId, NoteId, Timestamp, TurnId};
 use ports::RepositoryError;
 use rusqlite::{
     Connection, ToSql, params_from_iter,
@@ -154,7 +154,15 @@ macro_rules! from_ids {
     )*};
 }
 
-from_ids!(AgentId, ConversationId, MessageId, NodeId, NoteId, TurnId);
+from_ids!(
+    AgentId,
+    ConversationId,
+    ErasureId,
+    MessageId,
+    NodeId,
+    NoteId,
+    TurnId
+);
 
 impl<'r> From<&'r [u8]> for Parameter<'r> {
     fn from(bytes: &'r [u8]) -> Self {

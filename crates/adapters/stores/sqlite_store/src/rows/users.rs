@@ -1,6 +1,10 @@
 //! Rows of `users`.
 
-use ports::{RepositoryError, write_store::UserRow};
+use domain::{ErasureId, TenantId};
+use ports::{
+    RepositoryError,
+    write_store::{ErasureRow, UserRow},
+};
 
 use super::change::{Changes, Parameter};
 
@@ -10,6 +14,12 @@ relational::statements! {
         values (?, ?, ?, ?, ?, ?, ?, ?) \
         on conflict (tenant_id, user_id) do update set name = excluded.name, \
             context = excluded.context, metadata = excluded.metadata, updated_at = excluded.updated_at";
+
+    const BEGIN_ERASURE: &str = "insert into erasures (tenant_id, id, user_id) values (?, ?, ?)";
+
+    const DELETE: &str = "delete from users where tenant_id = ? and user_id = ?";
+
+    const END_ERASURE: &str = "delete from erasures where tenant_id = ? and id = ?";
 }
 
 /// Inserts a user, or replaces its content.
@@ -29,4 +39,16 @@ pub(super) fn save<'r>(changes: &mut Changes<'r>, row: &'r UserRow) -> Result<()
         ],
     );
     Ok(())
+}
+
+/// Stores an erasure that begins, and deletes its user.
+pub(super) fn begin_erasure<'r>(changes: &mut Changes<'r>, row: &'r ErasureRow) {
+    let (tenant, user) = (row.tenant.as_str(), row.user_id.as_str());
+    changes.add(BEGIN_ERASURE, [tenant.into(), row.id.into(), user.into()]);
+    changes.add(DELETE, [tenant.into(), user.into()]);
+}
+
+/// Removes an erasure that has ended.
+pub(super) fn end_erasure<'r>(changes: &mut Changes<'r>, (tenant, id): &'r (TenantId, ErasureId)) {
+    changes.add(END_ERASURE, [tenant.as_str().into(), (*id).into()]);
 }

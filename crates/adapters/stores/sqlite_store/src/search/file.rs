@@ -17,6 +17,7 @@ use tokio::sync::OnceCell;
 use crate::{
     error::{code_of, from_sqlx},
     location,
+    store::truncate_log_of,
     writer::CALL_TIMEOUT,
 };
 
@@ -98,6 +99,12 @@ impl SearchFile {
             .await?;
         sqlx::raw_sql(SCHEMA).execute(&pool).await?;
         Ok(pool)
+    }
+
+    /// Empties the write-ahead log.
+    pub(crate) async fn truncate_log(&self) -> Result<(), RepositoryError> {
+        let mut connection = self.pool().await?.acquire().await.map_err(from_sqlx)?;
+        truncate_log_of(&mut connection).await
     }
 
     /// Closes the file.

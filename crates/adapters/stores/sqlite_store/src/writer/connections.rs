@@ -15,11 +15,12 @@ use crate::{
 /// The settings of both connections. A large batch touches more pages than fit into the default
 /// cache of 2 MB, and temporary data of statements needs no file. A thread makes checkpoints;
 /// after a commit with more than these pages (about 64 MiB) in the log, SQLite makes one as well: only
-/// while nothing is written can the log begin anew.
-const PRAGMAS: [(&str, &str); 3] = [
+/// while nothing is written can the log begin anew. What is deleted is overwritten.
+const PRAGMAS: [(&str, &str); 4] = [
     ("cache_size", "-16384"),
     ("temp_store", "memory"),
     ("wal_autocheckpoint", "16000"),
+    ("secure_delete", "on"),
 ];
 /// The number of statements that stay prepared: more than there are for a batch.
 const MAX_PREPARED: usize = 64;

@@ -1,0 +1,42 @@
+//! The erasure of a user's data.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{ErasureId, TenantId};
+
+/// The principal and the actor that stand in place of an erased user.
+pub const ERASED_PRINCIPAL: &str = "user:erased";
+
+/// What an erasure has removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ErasureCounts {
+    /// The number of conversations.
+    pub conversations: i64,
+    /// The number of messages in them, without superseded ones.
+    pub messages: i64,
+}
+
+/// An erasure that has ended, as the log stores it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedErasure {
+    /// The erasure.
+    pub erasure_id: ErasureId,
+    /// What it has removed.
+    pub counts: ErasureCounts,
+}
+
+/// Returns the digest under which the generation of the tokens of an erased user is kept. No user id has its form:
+/// it contains a control character.
+pub fn erased_user(tenant: &TenantId, user_id: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update(tenant.as_str());
+    digest.update([0]);
+    digest.update(user_id);
+    let digest = digest.finalize();
+    digest
+        .iter()
+        .fold("\u{1}".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
