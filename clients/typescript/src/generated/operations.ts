@@ -87,6 +87,9 @@ export interface Operations {
     create: "post /api/user-tokens",
     withdraw: "delete /api/user-tokens"
   },
+  users: {
+    erase: "delete /api/users"
+  },
   ws: {
     createTicket: "post /api/ws/tickets"
   }
@@ -110,5 +113,6 @@ export const operations = {
   rules: "test post /test",
   turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
   userTokens: "create post,withdraw delete",
+  users: "erase delete",
   ws: "createTicket post /tickets"
 };

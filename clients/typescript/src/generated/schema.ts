@@ -514,7 +514,15 @@ export interface paths {
         get: operations["list_users"];
         /** Store a user, or replace what is stored. */
         put: operations["put_user"];
-        post?: never; delete?: never; options?: never; head?: never;
+        post?: never;
+        /**
+         * Erase everything about a user.
+         * @description The tokens of the user are withdrawn and what is stored about it is deleted before the response. Its
+         *     conversations are deleted within seconds, with an event `conversation.deleted` each; the event `user.erased` is
+         *     the last one. No text of them is left in the store after `ERASURE__WITHIN`.
+         */
+        delete: operations["erase_user"];
+        options?: never; head?: never;
         /**
          * Change what is stored about a user with a JSON merge patch (RFC 7396): absent members keep their
          *     values, `null` removes a member.
@@ -1002,6 +1010,11 @@ export interface components {
          * @enum {string}
          */
         AuthorKind: "staff";
+        /** @description An erasure that has begun. */
+        BegunErasure: {
+            /** @description The id that the event `user.erased` contains once the erasure has ended. */
+            erasureId: components["schemas"]["ErasureId"];
+        };
         /** @description The name of one capability, with at least one character that is not white space. */
         Capability: string;
         /** @description A capability with an effect. */
@@ -1580,6 +1593,8 @@ export interface components {
             id: components["schemas"]["ConversationId"];
             key?: components["schemas"]["ConversationKey"] | null;
             lastMessageAt?: components["schemas"]["Timestamp"] | null;
+            /** @description In results of a search: the text that was found. */
+            match?: components["schemas"]["TextMatch"];
             /**
              * Format: int64
              * @description The number of messages that are not superseded.
@@ -1674,6 +1689,21 @@ export interface components {
          *     `..`, which URLs would not preserve.
          */
         ConversationKey: string;
+        /** @description A page of conversations. */
+        ConversationPage: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["Conversation"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+            /**
+             * Format: int64
+             * @description On pages of a search: the `seq` of the last event whose texts were searched; null while older
+             *     conversations are still being indexed.
+             */
+            searchedTo?: number | null;
+        };
         /** @description A conversation to create. */
         ConversationRequest: {
             /** @description The agent that replies in the conversation. Required, except with `forkOf`. */
@@ -1732,8 +1762,26 @@ export interface components {
         };
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
+        /** @description What an erasure has removed. */
+        ErasureCounts: {
+            /**
+             * Format: int64
+             * @description The number of conversations.
+             */
+            conversations: number;
+            /**
+             * Format: int64
+             * @description The number of messages in them, without superseded ones.
+             */
+            messages: number;
+        };
+        /**
+         * @description An opaque id.
+         * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
+         */
+        ErasureId: string;
         /** @description The record of one change, as clients receive it. */
-        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageRatedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
+        Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageRatedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserErasedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
             /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
@@ -2505,15 +2553,6 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description One page of a list. */
-        PageOf_Conversation: {
-            /** @description The items, in the order of the list. */
-            data: components["schemas"]["Conversation"][];
-            /** @description True if more items follow. */
-            hasMore: boolean;
-            /** @description The value of `cursor` for the next page; null on the last page. */
-            nextCursor?: string | null;
-        };
-        /** @description One page of a list. */
         PageOf_Key: {
             /** @description The items, in the order of the list. */
             data: components["schemas"]["Key"][];
@@ -3071,6 +3110,12 @@ export interface components {
         /** @description A message that a page can offer to send. */
         Suggestion: string;
         TenantId: string;
+        /** @description The text that a search has found in a conversation. */
+        TextMatch: {
+            messageId?: components["schemas"]["MessageId"] | null;
+            /** @description The part of the text around the first match: plain text in one line, at most 200 characters. */
+            snippet: string;
+        };
         /** @description A new ticket. */
         TicketBody: {
             /**
@@ -3425,6 +3470,24 @@ export interface components {
             /** @description The name, for `{{user.name}}` in texts of agents. Default: none. */
             name?: string | null;
         };
+        /** @description The event `user.erased`. */
+        UserErasedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["UserErasedEventDataOrDeleted"];
+            /** @constant */
+            type: "user.erased";
+        };
+        /**
+         * UserErasedEventData
+         * @description The content of `user.erased`.
+         */
+        UserErasedEventData: {
+            /** @description What it has removed. */
+            counts: components["schemas"]["ErasureCounts"];
+            /** @description The erasure. Nothing names the user any more. */
+            erasureId: components["schemas"]["ErasureId"];
+        };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        UserErasedEventDataOrDeleted: components["schemas"]["UserErasedEventData"] | components["schemas"]["DeletedEventData"];
         /**
          * UserEventData
          * @description The content of `user.updated`.
@@ -4531,6 +4594,8 @@ export interface operations {
                 key?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Only conversations whose title or one of whose messages contains all of these words, in any case; there are no operators. Sorted by their newest match. A call looks at the newest 10,000 matches, so a page may be short or empty and have a `nextCursor`. */
+                q?: string;
                 /** @description Only conversations of this user. */
                 userId?: string;
                 /** @description `true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it. */
@@ -4555,7 +4620,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageOf_Conversation"];
+                    "application/json": components["schemas"]["ConversationPage"];
                 };
             };
             400: components["responses"]["InvalidHeader"];
@@ -6770,6 +6835,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    erase_user: {
+        parameters: {
+            query: {
+                /** @description The user. */
+                userId: components["parameters"]["UserId"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The erasure has begun. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BegunErasure"];
                 };
             };
             400: components["responses"]["InvalidHeader"];
