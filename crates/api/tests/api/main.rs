@@ -36,6 +36,7 @@ mod drift;
 mod engine_history;
 mod engines;
 mod ephemeral_chats;
+mod erasure;
 mod escaped_paths;
 mod event_stream_lifetimes;
 mod event_streams;
@@ -79,6 +80,7 @@ mod past_calls;
 mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;
+mod privacy;
 mod problem_catalogue;
 mod problems;
 mod profiles;

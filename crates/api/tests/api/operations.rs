@@ -173,6 +173,7 @@ impl Operation {
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {
             "withdraw_user_tokens" | "patch_user" => path + "?userId=grace",
+            "erase_user" => path + "?userId=erased",
             // A new one each time.
             "put_user" => format!(
                 "{path}?userId={}",

@@ -17,12 +17,13 @@ use futures::future::BoxFuture;
 use ports::{
     AgentQuery, AgentRepository, ConditionalRows, ConversationName, ConversationQuery,
     ConversationRepository, ConversationText, CredentialRepository, Decided, Decision,
-    EventDecision, EventLog, EventPage, EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage,
-    FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes,
-    LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof,
-    NodeProcess, NodeRepository, RepositoryError, RetentionCutoffs, Rows, ShowKey,
-    SigningKeyRepository, Storage, TokenRepository, Transacted, TurnQuery, TurnRepository,
-    WaitingQuery, WriteError, WriteStore, write_store::TurnRow,
+    EventDecision, EventLog, EventPage, EventQuery, Facts, FactsQuery, FarNodeReport,
+    FollowerPosition, FollowerRepository, FollowerStep, FoundMessage, FoundTurn, HistoryQuery,
+    IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
+    Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
+    RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
+    TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError, WriteStore,
+    write_store::TurnRow,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -64,6 +65,7 @@ impl StorageProbe {
             signing_keys: Arc::new(SigningKeys(storage.signing_keys, Arc::clone(self))),
             nodes: Arc::new(Nodes(storage.nodes, Arc::clone(self))),
             maintenance: Arc::new(MaintenanceCalls(storage.maintenance, Arc::clone(self))),
+            followers: Arc::new(FollowersElsewhere(storage.followers)),
             ..storage
         }
     }
@@ -322,5 +324,27 @@ probed! { MaintenanceCalls of Maintenance as "maintenance" {
     fn ping() -> ();
     fn now() -> Timestamp;
     fn purge(limit: usize, outdated: RetentionCutoffs) -> u64;
+    fn compact() -> ();
     fn trim_log(before: Timestamp, limit: usize) -> u64;
 } }
+
+/// Followers that another node runs, so that all calls are those of requests.
+struct FollowersElsewhere(Arc<dyn FollowerRepository>);
+
+#[async_trait]
+impl FollowerRepository for FollowersElsewhere {
+    async fn claim(&self, _follower: &str, _node: NodeId) -> Result<bool, RepositoryError> {
+        Ok(false)
+    }
+
+    async fn positions(
+        &self,
+        follower: &str,
+    ) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
+        self.0.positions(follower).await
+    }
+
+    async fn advance(&self, follower: &str, step: &FollowerStep) -> Result<bool, RepositoryError> {
+        self.0.advance(follower, step).await
+    }
+}

@@ -16,8 +16,11 @@ use super::{ConversationError, ConversationListing, ConversationService};
 
 /// The maximum number of matches that one call looks at.
 const LOOKED_AT: usize = 10_000;
-/// The number of matches that are read together.
-const MATCHES: usize = 500;
+/// The number of matches that are read together at first. A page is often full with them, and the store finds a few
+/// much sooner than many.
+const FIRST_MATCHES: usize = 100;
+/// The number of matches that are read together afterwards.
+const MATCHES: usize = 1_000;
 /// The number of conversations that are read together.
 const CONVERSATIONS: usize = 100;
 
@@ -117,7 +120,7 @@ impl ConversationService {
                     order: place.order,
                     conversation_id: ConversationId::new(place.id),
                 }),
-                limit: MATCHES,
+                limit: FIRST_MATCHES,
             },
             filter,
             limit,
@@ -170,7 +173,8 @@ impl ConversationService {
         while looked_at < LOOKED_AT {
             let matches = self.search.find(&caller.tenant, &search.query).await?;
             looked_at += matches.len();
-            let is_last = matches.len() < MATCHES;
+            let is_last = matches.len() < search.query.limit;
+            search.query.limit = MATCHES.min(LOOKED_AT.saturating_sub(looked_at));
             for chunk in matches.chunks(CONVERSATIONS) {
                 if self.read_found(caller, search, chunk).await? {
                     return Ok(false);

@@ -2,10 +2,15 @@
 
 use std::collections::HashMap;
 
-use domain::{EventData, Seq, event_data::Tombstone};
+use domain::{
+    ErasureId, EventData, Seq,
+    erasure::{EndedErasure, ErasureCounts},
+    event_data::Tombstone,
+};
 use ports::LogBounds;
 use rstest::rstest;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::*;
 use crate::fixture;
@@ -21,12 +26,16 @@ fn record(seq: i64, kind: EventType) -> EventRecord {
         time: stamp.time,
         agent_id: Some(agent.id),
         conversation_id: (!kind.is_of_agent()).then_some(conversation.id),
-        user_id: None,
+        user_id: kind.is_of_user().then(|| "ada".to_owned()),
         turn_id: is_of_turn.then(|| fixture::turn_id(1)),
         actor: stamp.actor,
         data: match kind {
             EventType::AgentDeleted => Some(json!(Tombstone::new(agent.id, 3))),
             EventType::ConversationDeleted => Some(json!(Tombstone::new(conversation.id, 1))),
+            EventType::UserErased => Some(json!(EndedErasure {
+                erasure_id: ErasureId::new(Uuid::nil()),
+                counts: ErasureCounts::default(),
+            })),
             _ => None,
         },
         snapshot: None,
@@ -149,7 +158,7 @@ fn a_deleted_agent_leaves_only_the_event_of_its_deletion() {
         assert_eq!(
             is_shown(deleted),
             // Users belong to no agent.
-            [EventType::AgentDeleted, EventType::UserUpdated].contains(kind),
+            *kind == EventType::AgentDeleted || kind.is_of_user(),
             "{kind:?}"
         );
     }
@@ -164,7 +173,7 @@ fn a_deleted_conversation_leaves_the_events_of_its_agent_and_of_its_deletion() {
         };
         assert_eq!(
             is_shown(deleted),
-            [EventType::ConversationDeleted, EventType::UserUpdated].contains(kind),
+            *kind == EventType::ConversationDeleted || kind.is_of_user(),
             "{kind:?}"
         );
     }

@@ -52,7 +52,7 @@ pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
             }
         }
         "200" if operation.starts_turn => names.push(("Server-Timing", "ServerTiming")),
-        "202" => names.extend([
+        "202" if operation.starts_turn => names.extend([
             ("Location", "Location"),
             ("Preference-Applied", "PreferenceApplied"),
         ]),
