@@ -85,6 +85,8 @@ export const LiveQueries = () => {
           if (agentId !== undefined) refresh("agent", agentId);
         }
         if (conversationId === undefined) continue;
+        // The results of a search stay where they are.
+        if (type === "conversation.deleted") refresh("search");
         if (type === "message.rated" || type === "conversation.deleted") refresh("feedback");
         refresh("approvals");
         refresh("conversations");

@@ -13,7 +13,7 @@ const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
 // Responses of the first three are streams and sockets, which have functions of their own. What is stored about
-// users is for backends, and pages would load its code.
+// users is for backends, and pages would load its code; the console erases users.
 const OMITTED = new Set(["chat", "follow_conversation", "open_socket", "list_users", "put_user", "patch_user"]);
 
 const camelCase = (words) => words.map((word, index) => (index === 0 ? word : word[0].toUpperCase() + word.slice(1))).join("");

@@ -45,7 +45,7 @@ export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | und
   return { ...state, loadOlder, send, stop, regenerate, edit, approve, deny, rate };
 };
 
-/** Returns the conversations of the user, those with the newest messages first, and follows their changes. */
+/** Returns the conversations of the user, those with the newest messages first, and follows their changes; of a search only deletions. */
 export const useConversations = (
   client: Client,
   filter: ConversationFilter = {},

@@ -20,7 +20,7 @@ type QueryOf<Of> = Of extends { parameters: { query?: infer Query } } ? WithUnde
 type ResultOf<Of> = Of extends { responses: infer Responses }
   ? Responses extends { 200: infer Part }
     ? Content<Part>
-    : Responses extends { 201: infer Part }
+    : Responses extends { 201: infer Part } | { 202: infer Part }
       ? Content<Part>
       : // biome-ignore lint/suspicious/noConfusingVoidType: it is what a call returns.
         void

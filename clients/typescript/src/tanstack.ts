@@ -36,7 +36,7 @@ export const agentQuery = (client: Client, id: string) => ({
   queryFn: ({ signal }: Context) => read(client, () => client.agents.get(id, undefined, { signal })),
 });
 
-/** Returns the options of an infinite query for conversations, those with the newest messages first. */
+/** Returns the options of an infinite query for conversations, those with the newest messages first; with `q` by their newest match. */
 export const conversationsQuery = (client: Client, query: Query<Client["conversations"]["list"]> = {}) => ({
   ...pages,
   queryKey: [ROOT, "conversations", "list", query] as const,

@@ -89,9 +89,10 @@ test.each(["oldest", "newest"] as const)(
     project.write("pages/config.ts", /```js\n(\/\/ config.js\n[^]*?)```/.exec(readme)![1]!);
     const pages = [...`${readme}${adapters}`.matchAll(/```tsx\n([^]*?)```/g)].map(([, page]) => page!);
     // Those of the adapters need the newest versions of their libraries.
-    expect(pages.length).toBe(5);
+    expect(pages.length).toBe(6);
     project.write("pages/react.tsx", pages[0]!);
-    project.write("pages/calls.tsx", pages[1]!);
+    project.write("pages/search.tsx", pages[1]!);
+    project.write("pages/calls.tsx", pages[2]!);
     for (const file of ["main.tsx", "globals.d.ts"]) project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
     const compilerOptions = {
       strict: true,

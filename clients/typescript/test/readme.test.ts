@@ -32,6 +32,23 @@ test("the example for calls that wait approves one, and has a tool", async () =>
   await shows("408");
 });
 
+test("the example for a search lists what was found, and all conversations again", async () => {
+  const { agentId } = (globalThis as unknown as { settings: { agentId: string } }).settings;
+  for (const message of ["Where is my parcel?", "A blue kettle"]) await service.call("POST", "/api/chat", { agentId, message });
+  const found = () => service.call("GET", `/api/conversations?agentId=${agentId}&q=parcel`);
+  await expect.poll(async () => (await found()).body.data.length).toBe(1);
+  await import("readme:Search");
+  const listed = () => screen.queryAllByText(/./, { selector: "p" }).map(({ textContent }) => textContent);
+  const search = (value: string) => fireEvent.change(screen.getByRole("searchbox"), { target: { value } });
+  await expect.poll(() => listed().length).toBe(2);
+  search("PARCEL");
+  await expect.poll(listed).toEqual(["You said: Where is my parcel?"]);
+  search("kettle parcel");
+  await expect.poll(listed).toEqual(["No conversations"]);
+  search(" ");
+  await expect.poll(() => listed().length).toBe(2);
+});
+
 const enter = async (text: string) => {
   fireEvent.change(await screen.findByRole("textbox"), { target: { value: text } });
   fireEvent.click(await screen.findByText("Send"));

@@ -102,6 +102,40 @@ test("conversations that wait for staff are listed, those that wait longest firs
   for (const end of ends) end();
 });
 
+test("a search lists what it has found, in pages, until it is deleted", async () => {
+  const client = createClient({ url: service.url, apiKey: service.admin });
+  const agent = await service.newAgent({ engine: "rules", fallbackReply: "A reply" });
+  const titles = ["Parcel one", "parcel TWO", "A kettle", "Parcel three"];
+  const ids = new Map<string, string>();
+  for (const title of titles) ids.set(title, (await client.conversations.create({ agentId: agent, title })).id);
+  const search = { agentId: agent, q: " parcel " };
+  await expect.poll(async () => (await client.conversations.list(search)).data.length).toBe(3);
+  const list = liveConversations(client, { ...search, limit: 2 });
+  const all = liveConversations(client, { agentId: agent, q: " " });
+  const ends = [list, all].map((each) => each.subscribe(() => {}));
+  const found = () => list.getSnapshot().conversations.map(({ match }) => match?.snippet);
+  await expect.poll(() => [found(), list.getSnapshot().hasMore]).toEqual([["Parcel three", "parcel TWO"], true]);
+  await list.loadMore();
+  expect([found(), list.getSnapshot().hasMore]).toEqual([["Parcel three", "parcel TWO", "Parcel one"], false]);
+  // What continues, is renamed or is new changes neither the order nor the matches.
+  for await (const part of client.chat({ conversationId: ids.get("Parcel one")!, message: "My parcel" })) void part;
+  await client.conversations.patch(ids.get("parcel TWO")!, { title: "Renamed" });
+  await client.conversations.create({ agentId: agent, title: "Parcel five" });
+  await expect.poll(() => all.getSnapshot().conversations.map(({ title }) => title)).toContain("Parcel five");
+  await client.conversations.delete(ids.get("Parcel three")!);
+  await expect.poll(found).toEqual(["parcel TWO", "Parcel one"]);
+  expect(all.getSnapshot().conversations.every(({ match }) => match === undefined)).toBe(true);
+  // A new search finds the newest match first, and a message by its id.
+  await expect
+    .poll(async () => (await client.conversations.list(search)).data.map(({ title }) => title))
+    .toEqual(["Parcel five", "Parcel one"]);
+  const again = liveConversations(client, search);
+  ends.push(again.subscribe(() => {}));
+  await expect.poll(() => again.getSnapshot().conversations.length).toBe(2);
+  expect(again.getSnapshot().conversations[1]?.match).toEqual({ messageId: expect.any(String), snippet: "My parcel" });
+  for (const end of ends) end();
+});
+
 test("an agent that could not be read is read again", async () => {
   const network = failing("/api/profiles/", false);
   const agent = liveAgent(network.client, agentId);

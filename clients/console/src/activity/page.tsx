@@ -41,6 +41,7 @@ const TYPES: readonly LogEvent["type"][] = [
   "note.deleted",
   "message.rated",
   "user.updated",
+  "user.erased",
 ];
 
 /** The number of events that are shown first, and that a button adds. */
@@ -49,7 +50,7 @@ const PAGE = 50;
 const toneOf = (type: string): Tone =>
   type === "turn.failed"
     ? "danger"
-    : type.endsWith(".deleted") || type === "turn.cancelled"
+    : type.endsWith(".deleted") || type === "user.erased" || type === "turn.cancelled"
       ? "warn"
       : type === "turn.completed"
         ? "ok"

@@ -49,7 +49,11 @@ export const ConversationPage = ({ id }: { id: string }) => {
                 <AgentName id={agentId} />
               </span>
               <span>{count(messageCount, "message")}</span>
-              {userId != null && <span>user {userId}</span>}
+              {userId != null && (
+                <span>
+                  user <Link href={`/conversations?userId=${encodeURIComponent(userId)}`}>{userId}</Link>
+                </span>
+              )}
               {key != null && <span>key {key}</span>}
               <span>
                 created <Time at={createdAt} />

@@ -1,30 +1,48 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
+import { useState } from "react";
 import { Link } from "wouter";
 import { AgentFilter } from "../agents/agent-filter.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge, OpenBadge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
 import { count } from "../ui/count.js";
 import { Empty, MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
-import { PagedList } from "../ui/paged-list.js";
+import { PagedList, type PagedQuery, usePages } from "../ui/paged-list.js";
 import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
 import { useFilter } from "../ui/use-filter.js";
+import { EraseUser } from "../users/erase.js";
+import { MatchedText } from "./matched-text.js";
 import { withTitles } from "./title.js";
 
 type Conversation = components["schemas"]["Conversation"] & { agentName?: string | undefined };
 
-const Row = ({ conversation }: { conversation: Conversation }) => {
+/** The time in milliseconds after which a search begins. */
+const PAUSE = 300;
+/** The maximum length of a search in characters. */
+const MAX_SEARCH = 200;
+
+/** A conversation, with what a search has found in it. */
+const Row = ({ conversation, search }: { conversation: Conversation; search: string }) => {
   const { id, title, excerpt, userId, agentName, openTurns, handledBy, assignee, waitingSince, messageCount } = conversation;
-  const { lastMessageAt, createdAt } = conversation;
+  const { lastMessageAt, createdAt, match } = conversation;
+  const shownTitle = title ?? excerpt ?? "No messages";
+  // The first message is the title of a conversation that has no other.
+  const isInTitle = match !== undefined && (match.messageId == null || match.snippet === shownTitle);
   return (
     <Link href={`/conversations/${id}`} className="list-row">
       <span className="list-main">
-        <strong className="truncate" dir="auto">
-          {title ?? excerpt ?? "No messages"}
+        <strong className={isInTitle ? "snippet" : "truncate"} dir="auto">
+          {isInTitle ? <MatchedText text={shownTitle} search={search} /> : shownTitle}
         </strong>
+        {match !== undefined && !isInTitle && (
+          <span className="small snippet" dir="auto">
+            <MatchedText text={match.snippet} search={search} />
+          </span>
+        )}
         <span className="muted small facts-line">
           {agentName !== undefined && (
             <span className="truncate">
@@ -47,7 +65,7 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
 };
 
 /** Returns a function that reads a page of conversations with titles and the names of their agents. */
-const usePages = (filter: string) => {
+const useLoad = (filter: string) => {
   const { service } = useSession();
   const queries = useQueryClient();
   const canRead = useScope("agents:read");
@@ -63,23 +81,75 @@ const usePages = (filter: string) => {
   };
 };
 
+/** Says that a search does not find older conversations yet. */
+const Indexing = ({ list }: { list: PagedQuery<Conversation> }) => {
+  const { data } = usePages(list);
+  if (!data?.pages.some(({ searchedTo }) => searchedTo === null)) return null;
+  return (
+    <p className="notice warn" role="status">
+      Older conversations are still being indexed. They will appear here.
+    </p>
+  );
+};
+
+const NothingFound = ({ filter }: { filter: string }) => {
+  if (filter === "{}") {
+    return (
+      <Empty
+        title="No conversations yet"
+        action={
+          <Link href="/chat" className="button primary">
+            Start a chat
+          </Link>
+        }
+      >
+        They appear here as soon as somebody writes to an agent.
+      </Empty>
+    );
+  }
+  if ("q" in JSON.parse(filter)) {
+    return <Empty title="Nothing found">The title or one message of a conversation must contain all of these words.</Empty>;
+  }
+  return <Empty title="No conversation fits">Another agent or user may have some.</Empty>;
+};
+
+/** Erases the user whose conversations are listed. */
+const EraseButton = ({ userId }: { userId: string }) => {
+  const [isAsking, setIsAsking] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setIsAsking(true)}>Erase this user…</Button>
+      {isAsking && <EraseUser userId={userId} onClose={() => setIsAsking(false)} />}
+    </>
+  );
+};
+
 export const ConversationsPage = () => {
+  const [q, setQ] = useFilter("q");
   const [agentId, setAgentId] = useFilter("agentId");
   const [userId, setUserId] = useFilter("userId");
   const [waiting, setWaiting] = useFilter("waiting");
   const filter = useDebounced(
     JSON.stringify({
+      ...(q.trim() && { q: q.trim() }),
       ...(agentId.trim() && { agentId: agentId.trim() }),
       ...(userId.trim() && { userId: userId.trim() }),
       ...(waiting && { waiting }),
     }),
+    PAUSE,
   );
-  const load = usePages(filter);
+  const shown: { q?: string; userId?: string } = JSON.parse(filter);
+  // Events move conversations to the top of a list, but not of results.
+  const list = { queryKey: [shown.q === undefined ? "conversations" : "search", filter], load: useLoad(filter) };
+  const mayErase = useScope("users:admin");
   if (!useScope("conversations:read")) return <MissingScope scope="conversations:read" />;
   return (
     <>
-      <PageHeader title="Conversations" />
+      <PageHeader title="Conversations">
+        {mayErase && shown.userId !== undefined && <EraseButton key={shown.userId} userId={shown.userId} />}
+      </PageHeader>
       <div className="filters">
+        <Search label="Search" value={q} onChange={setQ} placeholder="Words of a title or a message" maxLength={MAX_SEARCH} isMain />
         <AgentFilter value={agentId} onChange={setAgentId} />
         <Search label="User" value={userId} onChange={setUserId} placeholder="All users" />
         <label className="row">
@@ -87,28 +157,13 @@ export const ConversationsPage = () => {
           Waiting for staff
         </label>
       </div>
+      {shown.q !== undefined && <Indexing list={list} />}
       <PagedList
         label="Conversations"
-        queryKey={["conversations", filter]}
-        load={load}
+        {...list}
         keyOf={(conversation) => conversation.id}
-        row={(conversation) => <Row conversation={conversation} />}
-        empty={
-          filter === "{}" ? (
-            <Empty
-              title="No conversations yet"
-              action={
-                <Link href="/chat" className="button primary">
-                  Start a chat
-                </Link>
-              }
-            >
-              They appear here as soon as somebody writes to an agent.
-            </Empty>
-          ) : (
-            <Empty title="No conversation fits">Another agent or user may have some.</Empty>
-          )
-        }
+        row={(conversation) => <Row conversation={conversation} search={shown.q ?? ""} />}
+        empty={<NothingFound filter={filter} />}
       />
     </>
   );

@@ -7,6 +7,8 @@ interface Page<Item> {
   data: Item[];
   nextCursor?: string | null;
   hasMore: boolean;
+  /** Of a search: null while older items are still being indexed. */
+  searchedTo?: number | null;
 }
 
 export interface PagedQuery<Item> {
@@ -25,6 +27,8 @@ interface PagedListProps<Item> extends PagedQuery<Item> {
 }
 
 const PAGE = 20;
+/** The time in milliseconds after which a search is repeated while older items are still being indexed. */
+const INDEXING = 5_000;
 
 /** Reads a list page by page; once for all who use the same key. */
 export const usePages = <Item,>({ queryKey, load }: PagedQuery<Item>, enabled = true) =>
@@ -33,6 +37,7 @@ export const usePages = <Item,>({ queryKey, load }: PagedQuery<Item>, enabled = 
     enabled,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) => load({ limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+    refetchInterval: ({ state }) => (state.data?.pages.some(({ searchedTo }) => searchedTo === null) ? INDEXING : false),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
 
@@ -46,11 +51,13 @@ export const PagedList = <Item,>({ label, row, keyOf, empty, arrange, ...list }:
   if (items.length === 0 && !query.hasNextPage) return empty;
   return (
     <div className="stack">
-      <ul className="list" aria-label={label}>
-        {items.map((item) => (
-          <li key={keyOf(item)}>{row(item)}</li>
-        ))}
-      </ul>
+      {items.length > 0 && (
+        <ul className="list" aria-label={label}>
+          {items.map((item) => (
+            <li key={keyOf(item)}>{row(item)}</li>
+          ))}
+        </ul>
+      )}
       <QueryState query={pageState(query)} />
       {query.hasNextPage && (
         <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

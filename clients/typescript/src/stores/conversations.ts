@@ -21,13 +21,18 @@ export interface ConversationFilter {
   assignee?: string | undefined;
   /** Only conversations whose users wait for staff, the longest waiting first. */
   waiting?: true | undefined;
+  /**
+   * Only conversations whose title or one of whose messages contains all of these words, each with a `match`. What was
+   * found stays as it was, but for deleted conversations: create another list to search again.
+   */
+  q?: string | undefined;
   /** The number of conversations that are read at once; 20 by default. */
   limit?: number | undefined;
 }
 
 /** The conversations of a user, as a page shows them. */
 export interface ConversationsState {
-  /** Those with the newest messages first, unless they wait. */
+  /** Those with the newest messages first, unless they wait; results of a search by their newest match. */
   conversations: readonly ConversationInfo[];
   status: "loading" | "ready" | "failed";
   /** True if `loadMore` returns older conversations. */
@@ -78,6 +83,8 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
   // Those that wait, or have an assignee, are handled by staff. Such a selection is entered and left at any place, not
   // only with the newest message.
   const { agentId, userId, assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = filter;
+  // Of a text field, which can be empty.
+  const q = filter.q?.trim() || undefined;
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
@@ -93,7 +100,7 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
   const read = async (extent: Extent, signal: AbortSignal) => {
     const listed = new Map<string, ConversationInfo>();
     for (let next: string | undefined; ; ) {
-      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: next } as Query, { signal });
+      const { data, nextCursor } = await client.conversations.list({ ...filter, q, cursor: next } as Query, { signal });
       for (const info of data) listed.set(info.id, info);
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
@@ -120,7 +127,9 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
       if (type === "conversation.deleted") {
         deleted.add(conversationId);
         shown.update((state) => ({ ...state, conversations: state.conversations.filter(isPresent) }));
-      } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
+      }
+      if (q) return;
+      if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
         const { conversation } = data;
         // It may have been lost to another user, and come back.
         deleted.delete(conversationId);
@@ -142,7 +151,7 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
     isLoadingMore = true;
     const from = cursor;
     try {
-      const { data, nextCursor } = await client.conversations.list({ ...filter, cursor: from } as Query);
+      const { data, nextCursor } = await client.conversations.list({ ...filter, q, cursor: from } as Query);
       // The list has begun anew meanwhile.
       if (cursor !== from) return;
       cursor = nextCursor;

@@ -91,6 +91,7 @@ export const calls: {
     create: async () => (await service.userTokens.create({ userId: id })).token,
     withdraw: () => service.userTokens.withdraw({ userId: id }),
   },
+  users: { erase: async () => (await service.users.erase({ userId: id })).erasureId },
   ws: { createTicket: async () => (await service.ws.createTicket({ scopes: ["events:read"] })).ticket },
 };
 
@@ -125,6 +126,8 @@ export const subjectOf = (event: LogEvent): string => {
       return "note" in event.data ? event.data.note.id : "deleted";
     case "user.updated":
       return "userId" in event.data ? event.data.userId : "deleted";
+    case "user.erased":
+      return "erasureId" in event.data ? event.data.erasureId : "deleted";
     default:
       return event satisfies never;
   }
