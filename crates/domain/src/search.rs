@@ -108,35 +108,36 @@ impl SearchPhrases {
         &self.0
     }
 
-    /// Returns the part of a text around the first match of a phrase, in one line of at most 200 characters.
-    pub fn snippet(&self, text: &str) -> String {
+    /// Returns the part of a text around the first match of a phrase, in one line of at most 200 characters;
+    /// `None` if a phrase does not occur.
+    pub fn snippet(&self, text: &str) -> Option<String> {
         let found = words(text);
-        let starts_at = |place: usize| {
-            let follows = |phrase: &Vec<String>| {
-                let rest = found[place..].iter().map(|word| &word.text);
-                rest.take(phrase.len()).eq(phrase.iter())
-            };
-            self.0.iter().any(follows)
+        let occurs_at = |phrase: &Vec<String>, place: usize| {
+            let rest = found[place..].iter().map(|word| &word.text);
+            rest.take(phrase.len()).eq(phrase.iter())
         };
-        let first = (0..found.len()).find(|place| starts_at(*place));
-        let at = first.map_or(0, |place| found[place].at);
-        let before = text[..at].char_indices().rev().nth(BEFORE_MATCH - 1);
-        let start = before.map_or(0, |(start, _)| start);
-        let cut = before.filter(|_| start > 0).map(|_| '…');
-        let line = text[start..]
-            .chars()
-            .map(|it| if it.is_control() { ' ' } else { it });
-        let mut shown: String = cut.into_iter().chain(line).take(MAX_SNIPPET).collect();
-        if text[start..]
-            .chars()
-            .nth(MAX_SNIPPET - usize::from(cut.is_some()))
-            .is_some()
-        {
-            shown.pop();
-            shown.push('…');
-        }
-        shown.trim().to_owned()
+        let first_of = |phrase| (0..found.len()).find(|place| occurs_at(phrase, *place));
+        let firsts: Option<Vec<_>> = self.0.iter().map(first_of).collect();
+        let first = firsts?.into_iter().min()?;
+        Some(around(text, found[first].at))
     }
+}
+
+/// Returns the part of a text around a byte.
+fn around(text: &str, at: usize) -> String {
+    let before = text[..at].char_indices().rev().nth(BEFORE_MATCH - 1);
+    let start = before.map_or(0, |(start, _)| start);
+    let cut = (start > 0).then_some('…');
+    let line = text[start..]
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it });
+    let mut shown: Vec<char> = cut.into_iter().chain(line).take(MAX_SNIPPET + 1).collect();
+    if shown.len() > MAX_SNIPPET {
+        shown.truncate(MAX_SNIPPET - 1);
+        shown.push('…');
+    }
+    let shown: String = shown.into_iter().collect();
+    shown.trim().to_owned()
 }
 
 /// The part of an index that a search is confined to, or that is removed: everything of a tenant, of one of

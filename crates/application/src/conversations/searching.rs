@@ -54,22 +54,18 @@ struct Search {
 }
 
 impl Search {
-    /// Adds a conversation, unless the text was deleted since it was indexed.
+    /// Adds a conversation, unless the text was deleted or has changed since it was indexed.
     fn add(&mut self, conversation: Conversation, seq: i64, message: Option<ConversationText>) {
-        let (message_id, text) = match message {
-            Some(message) => (Some(message.id), Some(message.content)),
-            None => (
-                None,
-                conversation.title.clone().filter(|_| seq == TITLE_SEQ),
-            ),
-        };
-        if let Some(text) = text {
-            let snippet = self.query.phrases.snippet(&text);
+        let title = conversation.title.as_deref().filter(|_| seq == TITLE_SEQ);
+        let text = message.as_ref().map(|message| &*message.content).or(title);
+        if let Some(snippet) = text.and_then(|text| self.query.phrases.snippet(text)) {
+            let message_id = message.map(|message| message.id);
+            let matched = TextMatch {
+                message_id,
+                snippet,
+            };
             self.found.push(Conversation {
-                matched: Some(TextMatch {
-                    message_id,
-                    snippet,
-                }),
+                matched: Some(matched),
                 ..conversation
             });
         }

@@ -35,21 +35,34 @@ fn each_word_of_a_search_is_a_phrase_and_operators_are_text() {
 #[case("Where is my parcel?", "Where is my parcel?")]
 #[case("line 1\nparcel\tline 2", "line 1 parcel line 2")]
 fn a_short_text_is_its_own_snippet(#[case] text: &str, #[case] expected: &str) {
-    assert_eq!(SearchPhrases::parse("parcel").snippet(text), expected);
+    let snippet = SearchPhrases::parse("parcel").snippet(text);
+    assert_eq!(snippet.as_deref(), Some(expected));
 }
 
 #[test]
 fn a_snippet_is_the_part_around_the_first_match() {
     let text = format!("{} My PARCEL 📦 {}", "a ".repeat(500), "b ".repeat(500));
-    let snippet = SearchPhrases::parse("nothing parcel").snippet(&text);
+    let snippet = SearchPhrases::parse("b parcel").snippet(&text).unwrap();
     assert!(
-        snippet.starts_with("…a a") && snippet.ends_with('…'),
+        snippet.starts_with("…") && snippet.ends_with('…'),
         "{snippet}"
     );
-    assert!(snippet.contains("My PARCEL 📦 b"), "{snippet}");
+    assert!(snippet.contains("a  My PARCEL 📦 b"), "{snippet}");
     assert!((190..=MAX_SNIPPET).contains(&snippet.chars().count()));
-    let without = SearchPhrases::parse("nothing").snippet(&text);
-    assert!(without.starts_with("a a") && without.ends_with('…'));
+    let first = SearchPhrases::parse("a").snippet(&text).unwrap();
+    assert!(first.starts_with("a a") && first.ends_with('…'));
+}
+
+#[test]
+fn a_text_without_one_of_the_phrases_has_no_snippet() {
+    for text in ["a parcel", "broken", "", "mail e parcel broken"] {
+        assert_eq!(
+            SearchPhrases::parse("broken parcel e-mail").snippet(text),
+            None,
+            "{text}"
+        );
+    }
+    assert_eq!(SearchPhrases::parse("?").snippet("?"), None);
 }
 
 #[test]
