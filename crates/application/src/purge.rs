@@ -33,7 +33,8 @@ impl Purge {
         Self {
             maintenance,
             within,
-            removed_at: Mutex::default(),
+            // A process before this one may have removed something.
+            removed_at: Mutex::new(Some(Instant::now())),
         }
     }
 

@@ -26,6 +26,7 @@ mod child_program;
 mod client_address;
 mod client_libraries;
 mod config;
+mod confined_coverage;
 mod console;
 mod context;
 mod conversation_keys;
