@@ -184,7 +184,6 @@ async fn nothing_of_another_agent_is_found_with_a_confined_key() {
     let own = api.agent_id().await;
     let scopes = [
         "agents:read",
-        "agents:write",
         "chat:write",
         "conversations:read",
         "conversations:write",
