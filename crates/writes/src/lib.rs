@@ -32,9 +32,9 @@ pub use commands::{
     ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential, CreateNote,
     DeleteAgent, DeleteConversation, DeleteNote, FailQueuedTurn, MayAnswer, NotStaff, RateMessage,
     RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser,
-    SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, UndecidedCall,
-    UpdateAgent, UpdateConversation, UpdateCredential, UserChange, UserRejection,
-    WriteStaffMessage,
+    SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome,
+    TitleConversation, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential,
+    UserChange, UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};
