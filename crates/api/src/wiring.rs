@@ -36,6 +36,7 @@ use application::{
     purge::Purge,
     retention::LogRetention,
     search::SearchIndexer,
+    titles::TitleWriter,
 };
 use kit::{
     auth::{SealedServices, seal},
@@ -118,7 +119,6 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
-    start_followers(&parts, &node, &realtime);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
     let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
@@ -127,6 +127,12 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         parts.engines.clone(),
         &parts.tasks,
     )?);
+    let titles = TitleWriter::new(
+        Arc::clone(&parts.storage.followers),
+        cached.clone(),
+        Arc::clone(&engines),
+    );
+    start_followers(&parts, &node, &realtime, titles);
     let toolbox = Arc::new(tools::toolbox(&parts, &clock, &state.authenticator)?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
@@ -150,9 +156,9 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     Ok(node)
 }
 
-/// Starts the followers of the logs, and the removal of the events that all have read. Both write, so they run
+/// Starts the followers of the logs, and the removal of the events that the search has read. Both write, so they run
 /// at home.
-fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
+fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime, titles: TitleWriter) {
     if parts.peers.home.is_some() {
         return;
     }
@@ -166,14 +172,16 @@ fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime) {
         Arc::clone(&indexer),
         realtime.heads.clone(),
     );
-    let runner = FollowerRunner::new(
-        indexer,
-        Arc::clone(&storage.followers),
-        Arc::clone(&realtime.log),
-        Arc::clone(node),
-        realtime.heads.clone(),
-    );
-    tasks.spawn(runner.run(stop.clone()));
+    for work in [indexer, Arc::new(titles)] {
+        let runner = FollowerRunner::new(
+            work,
+            Arc::clone(&storage.followers),
+            Arc::clone(&realtime.log),
+            Arc::clone(node),
+            realtime.heads.clone(),
+        );
+        tasks.spawn(runner.run(stop.clone()));
+    }
     tasks.spawn(retention.run(stop.clone()));
 }
 

@@ -780,6 +780,11 @@ export interface components {
              */
             timeoutMs?: number;
             /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfig"];
+            /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
              *     Default: none.
@@ -854,6 +859,11 @@ export interface components {
              * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number | null;
+            /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfigPatch"] | null;
             /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
@@ -1543,6 +1553,11 @@ export interface components {
              */
             timeoutMs?: number;
             /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfig"];
+            /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
              *     Default: none.
@@ -1580,6 +1595,8 @@ export interface components {
             id: components["schemas"]["ConversationId"];
             key?: components["schemas"]["ConversationKey"] | null;
             lastMessageAt?: components["schemas"]["Timestamp"] | null;
+            /** @description In results of a search: the text that was found. */
+            match?: components["schemas"]["TextMatch"];
             /**
              * Format: int64
              * @description The number of messages that are not superseded.
@@ -1591,6 +1608,8 @@ export interface components {
             openTurns?: components["schemas"]["OpenTurn"][];
             /** @description The title, for people. */
             title?: string | null;
+            /** @description The author of the title: `person`, also if a person has removed it, or `model`. Absent without one. */
+            titleSource?: components["schemas"]["TitleSource"];
             /** @description The time of the last change, including new messages. */
             updatedAt: components["schemas"]["Timestamp"];
             /** @description The user that the conversation belongs to. */
@@ -1674,6 +1693,21 @@ export interface components {
          *     `..`, which URLs would not preserve.
          */
         ConversationKey: string;
+        /** @description A page of conversations. */
+        ConversationPage: {
+            /** @description The items, in the order of the list. */
+            data: components["schemas"]["Conversation"][];
+            /** @description True if more items follow. */
+            hasMore: boolean;
+            /** @description The value of `cursor` for the next page; null on the last page. */
+            nextCursor?: string | null;
+            /**
+             * Format: int64
+             * @description On pages of a search: the `seq` of the last event whose texts were searched; null while older
+             *     conversations are still being indexed.
+             */
+            searchedTo?: number | null;
+        };
         /** @description A conversation to create. */
         ConversationRequest: {
             /** @description The agent that replies in the conversation. Required, except with `forkOf`. */
@@ -1736,7 +1770,7 @@ export interface components {
         Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageRatedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
-            /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
+            /** @description The principal that made the change. To users, all but themselves, `system` and `service` are `staff`. */
             actor: components["schemas"]["PrincipalId"];
             /** @description The agent that the event concerns. */
             agentId?: components["schemas"]["AgentId"];
@@ -2505,15 +2539,6 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description One page of a list. */
-        PageOf_Conversation: {
-            /** @description The items, in the order of the list. */
-            data: components["schemas"]["Conversation"][];
-            /** @description True if more items follow. */
-            hasMore: boolean;
-            /** @description The value of `cursor` for the next page; null on the last page. */
-            nextCursor?: string | null;
-        };
-        /** @description One page of a list. */
         PageOf_Key: {
             /** @description The items, in the order of the list. */
             data: components["schemas"]["Key"][];
@@ -3071,6 +3096,12 @@ export interface components {
         /** @description A message that a page can offer to send. */
         Suggestion: string;
         TenantId: string;
+        /** @description The text that a search has found in a conversation. */
+        TextMatch: {
+            messageId?: components["schemas"]["MessageId"] | null;
+            /** @description The part of the text around the first match: plain text in one line, at most 200 characters. */
+            snippet: string;
+        };
         /** @description A new ticket. */
         TicketBody: {
             /**
@@ -3098,6 +3129,33 @@ export interface components {
          * @example 2026-11-20T09:30:00.000Z
          */
         Timestamp: string;
+        /** @description The settings of titles that a model writes. */
+        TitlesConfig: {
+            /**
+             * @description Name of the engine that writes titles. Its fallbacks are not used, and engines without a model
+             *     write none. A name that the server does not know is rejected, unless the agent had it before.
+             *     Default: the engine of the agent.
+             */
+            engine?: string;
+            /** @description The model's name at the provider. Default: `config.llm.model`; with `engine`, the operator's model. */
+            model?: string;
+        };
+        /** @description JSON merge patch (RFC 7396) of `TitlesConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        TitlesConfigPatch: {
+            /**
+             * @description Name of the engine that writes titles. Its fallbacks are not used, and engines without a model
+             *     write none. A name that the server does not know is rejected, unless the agent had it before.
+             *     Default: the engine of the agent.
+             */
+            engine?: string | null;
+            /** @description The model's name at the provider. Default: `config.llm.model`; with `engine`, the operator's model. */
+            model?: string | null;
+        };
+        /**
+         * @description The author of the title of a conversation.
+         * @enum {string}
+         */
+        TitleSource: "person" | "model";
         /** @description An access token. */
         TokenBody: {
             /** @description The token, opaque to clients. */
@@ -4531,6 +4589,8 @@ export interface operations {
                 key?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Only conversations whose title or one of whose messages contains all of these words, in any case; there are no operators. Sorted by their newest match. A call looks at the newest 10,000 matches, so a page may be short or empty and have a `nextCursor`. */
+                q?: string;
                 /** @description Only conversations of this user. */
                 userId?: string;
                 /** @description `true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it. */
@@ -4555,7 +4615,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageOf_Conversation"];
+                    "application/json": components["schemas"]["ConversationPage"];
                 };
             };
             400: components["responses"]["InvalidHeader"];
