@@ -58,9 +58,9 @@ async fn conversation(api: &ApiServer, id: &str) -> Value {
     api.reader().get(&path).await.ok()
 }
 
-async fn patch(api: &ApiServer, id: &str, patch: Value) -> Value {
+async fn patch(api: &ApiServer, id: &str, change: Value) -> Value {
     let path = format!("/api/conversations/{id}");
-    api.writer().patch(&path, patch).await.ok()
+    api.writer().patch(&path, change).await.ok()
 }
 
 /// The request for a title.

@@ -36,7 +36,8 @@ async fn entries(connection: &mut SqliteConnection, number: u32) -> Vec<Entry> {
         .bind(fixture::turn_id(number).uuid())
         .bind(fixture::agent_id(1).uuid())
         .bind(fixture::conversation_id(number).uuid());
-    entries.fetch_all(connection).await.unwrap()
+    let entries = entries.fetch_all(connection).await;
+    entries.expect("the store answers")
 }
 
 /// The entries of a title whose second request has reported 5 input tokens.
