@@ -38,6 +38,7 @@ use application::{
     purge::Purge,
     retention::LogRetention,
     search::SearchIndexer,
+    titles::TitleWriter,
 };
 use kit::{
     auth::{SealedServices, seal},
@@ -120,7 +121,6 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
-    start_followers(&parts, &node, &realtime, &cached);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
     let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
@@ -129,6 +129,12 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         parts.engines.clone(),
         &parts.tasks,
     )?);
+    let titles = TitleWriter::new(
+        Arc::clone(&parts.storage.followers),
+        cached.clone(),
+        Arc::clone(&engines),
+    );
+    start_followers(&parts, &node, &realtime, &cached, titles);
     let toolbox = Arc::new(tools::toolbox(&parts, &clock, &state.authenticator)?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
@@ -152,9 +158,15 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     Ok(node)
 }
 
-/// Starts the followers of the logs, and the removal of the events that all have read. Both write, so they run
+/// Starts the followers of the logs, and the removal of the events that the search has read. Both write, so they run
 /// at home.
-fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime, cached: &CachedPorts) {
+fn start_followers(
+    parts: &Parts<'_>,
+    node: &Arc<Node>,
+    realtime: &Realtime,
+    cached: &CachedPorts,
+    titles: TitleWriter,
+) {
     if parts.peers.home.is_some() {
         return;
     }
@@ -175,7 +187,7 @@ fn start_followers(parts: &Parts<'_>, node: &Arc<Node>, realtime: &Realtime, cac
         cached.writes.clone(),
         Arc::clone(&cached.clock),
     );
-    for work in [indexer, Arc::new(eraser)] {
+    for work in [indexer, Arc::new(eraser), Arc::new(titles)] {
         let runner = FollowerRunner::new(
             work,
             Arc::clone(&storage.followers),

@@ -23,7 +23,9 @@ mod request_log;
 
 pub(crate) use agent_loop::object_text;
 pub use breaker_hints::BreakerHints;
-pub(crate) use chain::{BufferedSink, ReplySink, TurnOrigin, reply_at_once, run_engine_chain};
+pub(crate) use chain::{
+    BufferedSink, ReplySink, TurnOrigin, reply_without_tools, run_engine_chain,
+};
 pub(crate) use journal::Journal;
 pub(crate) use partial_reply::{OpenCallStatus, PARAGRAPH};
 pub use partial_reply::{PartialReply, ToolEvent};
@@ -181,6 +183,15 @@ impl Engines {
         if let Some(name) = &agent.config.engine {
             let engine_before = before.map_or(&[][..], |it| it.engine.as_slice());
             check("/config/engine".to_owned(), name, engine_before);
+        }
+        let of_titles = |config: &AgentConfig| config.titles.as_ref()?.engine.clone();
+        if let Some(name) = of_titles(&agent.config) {
+            let engine_before = before.and_then(of_titles);
+            check(
+                "/config/titles/engine".to_owned(),
+                &name,
+                engine_before.as_slice(),
+            );
         }
         let fallbacks_before = before.and_then(|it| it.fallbacks.as_deref());
         for (index, name) in agent.config.fallbacks.iter().flatten().enumerate() {

@@ -123,7 +123,7 @@ impl Eraser {
     fn stamp(&self) -> Stamp {
         Stamp {
             time: self.clock.now(),
-            actor: PrincipalId::system(),
+            actor: PrincipalId::service(),
         }
     }
 }

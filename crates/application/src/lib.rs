@@ -31,6 +31,7 @@ pub mod remote_turns;
 pub mod retention;
 pub mod search;
 pub mod sweep;
+pub mod titles;
 pub mod toolbox;
 pub mod turns;
 pub mod unnamed_messages;

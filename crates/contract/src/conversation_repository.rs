@@ -1,6 +1,8 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
-use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage};
+use domain::{
+    Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage, TitleSource,
+};
 use ports::{FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT};
 use serde_json::json;
 use writes::BeginTurn;
@@ -16,6 +18,7 @@ pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = Conversation {
         title: Some("Où est 🦊?".to_owned()),
+        title_source: Some(TitleSource::Person),
         metadata: [("clé".to_owned(), "śćieżka".to_owned())].into(),
         context: Some("Ordered 赤\nyesterday.".to_owned()),
         ..fixture::conversation(1, agent.id)

@@ -30,6 +30,7 @@ pub async fn an_update_replaces_only_what_clients_can_change(storage: &Store) {
     let updated = setup::update_conversation(storage, &next).await;
     let expected = Conversation {
         title: next.title,
+        title_source: next.title_source,
         metadata: next.metadata,
         context: next.context,
         user_id: next.user_id,

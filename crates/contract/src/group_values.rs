@@ -2,7 +2,7 @@
 //! afterwards.
 
 use domain::{
-    Agent, Conversation, Credential, LimitOverrides, Seq,
+    Agent, Conversation, Credential, LimitOverrides, Seq, TitleSource,
     credential::{Proof, StoredSecret},
 };
 use tokio::task::JoinSet;
@@ -79,6 +79,7 @@ fn created_conversation(number: u32) -> Conversation {
     let conversation = Conversation {
         user_id: Some(format!("user-{number}")),
         title: Some(format!("First title {number}")),
+        title_source: Some(TitleSource::Person),
         metadata: [("created".to_owned(), number.to_string())].into(),
         ..fixture::conversation(number, agent)
     };

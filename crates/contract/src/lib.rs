@@ -114,6 +114,7 @@ pub mod sweep_repository;
 pub mod tenant_isolation;
 pub mod tenant_repository;
 pub mod ticket_repository;
+pub mod titles;
 pub mod token_repository;
 pub mod tool_provider;
 pub mod turn_group_values;

@@ -2,7 +2,8 @@
 
 use domain::{
     Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, HistoryLimits,
-    LlmSettings, ProfileConfig, Rule, RuleCall, Timestamp, ToolEntry, ToolRunner, ToolVisibility,
+    LlmSettings, ProfileConfig, Rule, RuleCall, Timestamp, TitleSource, TitlesConfig, ToolEntry,
+    ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;
@@ -84,6 +85,11 @@ fn full_config(text: &str) -> AgentConfig {
         instructions: some(),
         greeting: some(),
         profile: Some(full_profile(text)),
+        titles: Some(TitlesConfig {
+            engine: some(),
+            model: some(),
+            unknown: fixture::unknown_members(),
+        }),
         fallback_reply: some(),
         rules: Some(vec![full_rule(text)]),
         llm: Some(LlmSettings {
@@ -157,6 +163,7 @@ pub async fn conversations_are_read_back_as_written(storage: &Store) {
         let conversation = Conversation {
             user_id: Some((*text).to_owned()),
             title: Some((*text).to_owned()),
+            title_source: Some(TitleSource::Person),
             metadata: [((*text).to_owned(), (*text).to_owned())].into(),
             ..fixture::conversation(number, agent.id)
         };

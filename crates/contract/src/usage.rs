@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{FinishReason, RequestUsage, Seq};
+use domain::{FinishReason, RequestUsage, Seq, UsageKind};
 use ports::{ConditionalRows, Conditions, Rows, write_store::UsageRow};
-use writes::{BeginTurn, Reply, TurnEnding};
+use writes::{BeginTurn, Reply, TitleConversation, TurnEnding};
 
 use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
@@ -72,6 +72,40 @@ pub async fn turns_that_end_together_have_their_own_usage(storage: &Store) {
     }
 }
 
+/// Turn 1 of conversation 1 has two requests, and so have the title after it, and a title that a conversation did
+/// not get: 2, since its engine has failed, 3, since it had one, and 4, since it was deleted.
+pub async fn requests_for_titles_are_stored_with_and_without_a_title(storage: &Store) {
+    setup::node(storage, 1).await;
+    let agent = setup::agent(storage, 1).await;
+    let first = setup::conversation(storage, 1, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&first, 0));
+    setup::start_turn(storage, &begin).await;
+    end(storage, &begin, 1).await;
+    for number in 1..=4 {
+        let conversation = match number {
+            1 => first.clone(),
+            _ => setup::conversation(storage, number, &agent).await,
+        };
+        let found = match number {
+            3 => {
+                setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders"))
+                    .await
+            }
+            _ => conversation,
+        };
+        if number == 4 {
+            setup::delete_conversation(storage, &found).await;
+        }
+        let command = TitleConversation {
+            title: (number != 2).then(|| "By a model".to_owned()),
+            requests: fixture::requests(5),
+            ..fixture::title_conversation(number, &found)
+        };
+        let written = storage.writes.write(command).await.success();
+        assert_eq!(written.is_some(), number == 1, "{number}");
+    }
+}
+
 /// A request that is written again stays as it is.
 pub async fn a_request_to_a_model_is_written_once(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
@@ -81,6 +115,7 @@ pub async fn a_request_to_a_model_is_written_once(storage: &Store) {
         let row = |request| UsageRow {
             tenant: tenant.clone(),
             turn_id: fixture::turn_id(1),
+            kind: UsageKind::Chat,
             agent_id: agent.id,
             agent_version: Some(1),
             conversation_id: conversation.id,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, ToolEntry, UnknownMembers,
+    FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, TitlesConfig, ToolEntry,
+    UnknownMembers,
     fault::push_index,
     placeholder::{self, names_user},
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
@@ -124,6 +125,11 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub llm: Option<LlmSettings>,
+    /// Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+    /// on. Default: off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub titles: Option<TitlesConfig>,
     /// Limits of the conversation history that the engine receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, ConversationId, ConversationKey, FaultCode, Handover, InputFault, MessageId,
-    Principal, Timestamp, TurnId, TurnStatus, UnknownMembers,
+    Principal, Timestamp, TitleSource, TurnId, TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
     open_enum::open_enum,
 };
@@ -46,6 +46,10 @@ pub struct Conversation {
     pub key: Option<ConversationKey>,
     /// The title, for people.
     pub title: Option<String>,
+    /// The author of the title: `person`, also if a person has removed it, or `model`. Absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub title_source: Option<TitleSource>,
     /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
@@ -108,6 +112,7 @@ impl Conversation {
             user_id: None,
             key: None,
             title: None,
+            title_source: None,
             metadata: Metadata::new(),
             context: None,
             handled_by: Handler::Agent,
@@ -131,6 +136,7 @@ impl Conversation {
     pub fn draft(&self) -> ConversationDraft {
         ConversationDraft {
             title: self.title.clone(),
+            title_source: self.title_source,
             metadata: self.metadata.clone(),
             context: self.context.clone(),
             handled_by: self.handled_by,
@@ -154,6 +160,7 @@ impl Conversation {
         }
         Some(Self {
             title: draft.title,
+            title_source: draft.title_source,
             metadata: draft.metadata,
             context: draft.context,
             waiting_since: self
@@ -170,6 +177,23 @@ impl Conversation {
             updated_at: now.max(self.updated_at),
             ..self.clone()
         })
+    }
+
+    /// Returns the next version of this conversation, with a title by a model.
+    #[must_use]
+    pub fn titled(&self, title: String, now: Timestamp) -> Self {
+        Self {
+            title: Some(title),
+            title_source: Some(TitleSource::Model),
+            version: self.version + 1,
+            updated_at: now.max(self.updated_at),
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether a model may write the title: there is none, and no person has removed one.
+    pub const fn is_untitled(&self) -> bool {
+        self.title.is_none() && self.title_source.is_none()
     }
 
     /// Returns the conversation as a principal sees it that can reach it.
@@ -277,6 +301,9 @@ pub struct ConversationDraft {
         )
     )]
     pub title: Option<String>,
+    /// The author of the title. Clients do not send it.
+    #[serde(skip)]
+    pub title_source: Option<TitleSource>,
     /// The client's own string pairs. Default: none.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
@@ -325,6 +352,7 @@ impl Default for ConversationDraft {
     fn default() -> Self {
         Self {
             title: None,
+            title_source: None,
             metadata: Metadata::new(),
             context: None,
             handled_by: Handler::Agent,

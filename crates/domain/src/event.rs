@@ -58,7 +58,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub turn_id: Option<TurnId>,
-    /// The principal that made the change. To users, all but themselves and `system` are `staff`.
+    /// The principal that made the change. To users, all but themselves, `system` and `service` are `staff`.
     pub actor: PrincipalId,
     /// The state after the change.
     pub data: EventData,
@@ -134,6 +134,7 @@ mod tests {
             ("user:ada", Some("ada"), "user:ada"),
             ("main~ada", Some("main~ada"), "main~ada"),
             ("system", Some("ada"), "system"),
+            ("service", Some("ada"), "service"),
             ("user:eve", Some("ada"), "staff"),
             ("key:1", Some("1"), "staff"),
             ("key:1", None, "staff"),

@@ -66,6 +66,9 @@ fn config(config: &AgentConfig) -> usize {
     let model = config.llm.as_ref().map_or(0, |llm| {
         length(llm.model.as_ref()) + texts(llm.stop.iter().flatten())
     });
+    let titles = config.titles.as_ref().map_or(0, |titles| {
+        length(titles.engine.as_ref()) + length(titles.model.as_ref())
+    });
     let entries = config.tool_entries().iter();
     let tools = entries.map(|entry| size_of::<ToolEntry>() + entry.name.len());
     let tools = tools.sum::<usize>();
@@ -78,6 +81,7 @@ fn config(config: &AgentConfig) -> usize {
         + texts(config.fallbacks.iter().flatten())
         + config.rules.iter().flatten().map(rule).sum::<usize>()
         + model
+        + titles
         + tools
         + texts(metadata)
 }

@@ -10,7 +10,7 @@ use crate::{AgentId, AgentReach, Audience, ConfinedScopes, Scope, Scopes, Tenant
 pub const USER_PREFIX: &str = "user:";
 
 /// The id of a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
-/// `user:<user id>`, `<issuer id>~<sub>`, or `system`. Cheap to clone.
+/// `user:<user id>`, `<issuer id>~<sub>`, `system`, or `service`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrincipalId(Arc<str>);
@@ -26,6 +26,11 @@ impl PrincipalId {
         Self("system".into())
     }
 
+    /// Returns the id of the followers of the logs, the actor of titles by models.
+    pub fn service() -> Self {
+        Self("service".into())
+    }
+
     /// Returns the id of a user to whom this service issued a token.
     pub fn user(user_id: &str) -> Self {
         Self(format!("{USER_PREFIX}{user_id}").into())
@@ -39,7 +44,7 @@ impl PrincipalId {
     /// Returns the id as it is shown to this user, which sees those of no other principals.
     #[must_use]
     pub fn shown_to(&self, user_id: Option<&str>) -> Self {
-        let is_system = *self == Self::system();
+        let is_system = *self == Self::system() || *self == Self::service();
         let is_theirs = |user| {
             self.as_str()
                 .strip_prefix(USER_PREFIX)

@@ -38,11 +38,30 @@ impl Usage {
     }
 }
 
+/// The purpose of a request to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageKind {
+    /// The reply of a turn.
+    Chat,
+    /// The title of a conversation, after a turn.
+    Title,
+}
+
+impl UsageKind {
+    /// Returns the name in stores.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Title => "title",
+        }
+    }
+}
+
 /// A request to a model that its provider may bill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestUsage {
-    /// The number of the request in its turn, from 1.
+    /// The number of the request in its turn among those of its kind, from 1.
     pub number: i64,
     /// The engine that sent it.
     pub engine: String,

@@ -33,8 +33,8 @@ pub use commands::{
     CreateNote, DeleteAgent, DeleteConversation, DeleteNote, EndErasure, FailQueuedTurn, MayAnswer,
     NotStaff, RateMessage, RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn,
     RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
-    SweepOutcome, UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange,
-    UserRejection, WriteStaffMessage,
+    SweepOutcome, TitleConversation, UndecidedCall, UpdateAgent, UpdateConversation,
+    UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

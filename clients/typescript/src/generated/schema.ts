@@ -788,6 +788,11 @@ export interface components {
              */
             timeoutMs?: number;
             /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfig"];
+            /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
              *     Default: none.
@@ -862,6 +867,11 @@ export interface components {
              * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number | null;
+            /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfigPatch"] | null;
             /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
@@ -1556,6 +1566,11 @@ export interface components {
              */
             timeoutMs?: number;
             /**
+             * @description Titles of conversations that have none: a model writes them after the first reply. `{}` turns this
+             *     on. Default: off.
+             */
+            titles?: components["schemas"]["TitlesConfig"];
+            /**
              * @description The tools of the agent, beside those that its capabilities name. A name that is neither a
              *     built-in tool nor one of a configured server is rejected, unless the agent had it before.
              *     Default: none.
@@ -1606,6 +1621,8 @@ export interface components {
             openTurns?: components["schemas"]["OpenTurn"][];
             /** @description The title, for people. */
             title?: string | null;
+            /** @description The author of the title: `person`, also if a person has removed it, or `model`. Absent without one. */
+            titleSource?: components["schemas"]["TitleSource"];
             /** @description The time of the last change, including new messages. */
             updatedAt: components["schemas"]["Timestamp"];
             /** @description The user that the conversation belongs to. */
@@ -1784,7 +1801,7 @@ export interface components {
         Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessageCreatedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageRatedEvent"] | components["schemas"]["MessageUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["NoteCreatedEvent"] | components["schemas"]["NoteDeletedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnRequires_actionEvent"] | components["schemas"]["TurnResumedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["UserErasedEvent"] | components["schemas"]["UserUpdatedEvent"];
         /** @description The members of every event. */
         EventHead: {
-            /** @description The principal that made the change. To users, all but themselves and `system` are `staff`. */
+            /** @description The principal that made the change. To users, all but themselves, `system` and `service` are `staff`. */
             actor: components["schemas"]["PrincipalId"];
             /** @description The agent that the event concerns. */
             agentId?: components["schemas"]["AgentId"];
@@ -3143,6 +3160,33 @@ export interface components {
          * @example 2026-11-20T09:30:00.000Z
          */
         Timestamp: string;
+        /** @description The settings of titles that a model writes. */
+        TitlesConfig: {
+            /**
+             * @description Name of the engine that writes titles. Its fallbacks are not used, and engines without a model
+             *     write none. A name that the server does not know is rejected, unless the agent had it before.
+             *     Default: the engine of the agent.
+             */
+            engine?: string;
+            /** @description The model's name at the provider. Default: `config.llm.model`; with `engine`, the operator's model. */
+            model?: string;
+        };
+        /** @description JSON merge patch (RFC 7396) of `TitlesConfig`: absent members keep their values, `null` removes an optional one, anything else replaces. */
+        TitlesConfigPatch: {
+            /**
+             * @description Name of the engine that writes titles. Its fallbacks are not used, and engines without a model
+             *     write none. A name that the server does not know is rejected, unless the agent had it before.
+             *     Default: the engine of the agent.
+             */
+            engine?: string | null;
+            /** @description The model's name at the provider. Default: `config.llm.model`; with `engine`, the operator's model. */
+            model?: string | null;
+        };
+        /**
+         * @description The author of the title of a conversation.
+         * @enum {string}
+         */
+        TitleSource: "person" | "model";
         /** @description An access token. */
         TokenBody: {
             /** @description The token, opaque to clients. */

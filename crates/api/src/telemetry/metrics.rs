@@ -85,6 +85,11 @@ fn describe() {
         Unit::Count,
         "The newest event in the log of each tenant that this process has seen."
     );
+    describe_gauge!(
+        "follower_lag",
+        Unit::Count,
+        "The number of events that a follower is behind, in the log in which it is furthest behind, by follower."
+    );
     describe_counter!(
         LOG_LINES_DROPPED,
         Unit::Count,

@@ -131,7 +131,9 @@ async fn errors_point_into_the_request_body() {
 async fn an_agent_with_removed_engines_can_be_changed_without_adding_unknown_ones() {
     let with_oracles = ApiServerBuilder::default().engine("oracle", scripted().0);
     let api = with_oracles.engine("seer", scripted().0).start().await;
-    let config = json!({"engine": "oracle", "fallbacks": ["seer", "rules"]});
+    let config = json!({
+        "engine": "oracle", "fallbacks": ["seer", "rules"], "titles": {"engine": "seer"},
+    });
     let agent = api.agent(json!({"name": "Ada", "config": config})).await;
     let alone = json!({"name": "Bob", "config": {"engine": "oracle"}});
     let alone = id_of(&api.agent(alone).await);
@@ -155,6 +157,10 @@ async fn an_agent_with_removed_engines_can_be_changed_without_adding_unknown_one
         (
             json!({"fallbacks": ["seer", "oracle"]}),
             &["/config/fallbacks/1"],
+        ),
+        (
+            json!({"titles": {"engine": "seer"}}),
+            &["/config/titles/engine"],
         ),
     ] {
         let response = api.writer().patch(&path, json!({"config": config})).await;

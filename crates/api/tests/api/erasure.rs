@@ -165,7 +165,7 @@ async fn erase(marked: &Marked) {
     // The one that was deleted before is not counted, and the one that has moved belongs to another user.
     let counts = json!({"conversations": 2, "messages": 6});
     assert_eq!(last["data"]["counts"], counts);
-    assert_eq!(last["actor"], "system");
+    assert_eq!(last["actor"], "service");
     assert_eq!(last.get("userId"), None);
     let deleted = marked.events("conversation.deleted").await;
     assert_eq!(deleted.len(), 3);

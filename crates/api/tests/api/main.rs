@@ -108,6 +108,7 @@ mod storage_probe;
 mod store_calls;
 mod superseding;
 mod tickets;
+mod titles;
 mod token_endpoint;
 mod token_endpoint_errors;
 mod tool_calls;

@@ -14,7 +14,8 @@ use ports::{
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
-    DeleteOutcome, RateMessage, RateOutcome, UpdateConversation, WriteStaffMessage,
+    DeleteOutcome, RateMessage, RateOutcome, TitleConversation, UpdateConversation,
+    WriteStaffMessage,
 };
 
 use super::{AnnouncedCommand, CachedCommand, Caches};
@@ -309,6 +310,17 @@ impl AnnouncedCommand for RateMessage {
             RateOutcome::Rated { committed, .. } => *committed,
             RateOutcome::NotFound | RateOutcome::MessageNotFound => None,
         }
+    }
+}
+
+/// A title is not cached.
+impl AnnouncedCommand for TitleConversation {
+    fn tenant(&self) -> &TenantId {
+        &self.tenant
+    }
+
+    fn committed(outcome: &Self::Outcome) -> Option<Committed> {
+        outcome.as_ref().map(|(committed, _)| *committed)
     }
 }
 

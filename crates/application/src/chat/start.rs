@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     detach_on_drop::DetachOnDrop,
-    engines::{BufferedSink, Candidate, TurnOrigin, reply_at_once},
+    engines::{BufferedSink, Candidate, TurnOrigin, reply_without_tools},
     live_turns::CompletedChat,
 };
 
@@ -215,7 +215,7 @@ impl TurnStarter {
             credential: Some(&attempt.credential),
             request_id: attempt.command.request_id.as_deref(),
         });
-        match reply_at_once(attempt.reply_id, &engine, &request, &sink).await {
+        match reply_without_tools(attempt.reply_id, &engine, &request, &sink).await {
             Ok(None) => {
                 let started = self.start_turn(attempt, &target, None).await;
                 // Held until here, so that the next message is not stored before this one.

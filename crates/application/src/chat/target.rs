@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentId, ClientTool, Conversation, ConversationId, ConversationState, FaultCode,
-    InputFault, Message, MessageId, Principal, Role, TenantId,
+    InputFault, Message, MessageId, Principal, Role, TenantId, TitleSource,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
 use writes::{AnsweredMessage, ConversationTarget, Supersession};
@@ -273,6 +273,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         user_id: user_id.clone(),
         key: command.conversation_key.clone(),
         title: command.title.clone(),
+        title_source: TitleSource::of_client(command.title.as_deref()),
         context: command.context.clone(),
         ..Conversation::empty(attempt.new_conversation, agent.id, attempt.stamp.time)
     };

@@ -3,7 +3,7 @@
 use domain::{
     AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, ForkOrigin,
     IdempotencyEntry, IdempotencyKey, Listed, Message, MessageId, Principal, Role, Seq, Stamp,
-    Timestamp, conversation::excerpt,
+    Timestamp, TitleSource, conversation::excerpt,
 };
 use ports::{FirstMessages, Idempotent, RepositoryError};
 use serde::{Deserialize, Serialize};
@@ -193,6 +193,7 @@ impl ConversationService {
             user_id: origin.user_id,
             key: new.key.clone(),
             title: new.draft.title.clone(),
+            title_source: TitleSource::of_client(new.draft.title.as_deref()),
             metadata: new.draft.metadata.clone(),
             context: new.draft.context.clone().or(origin.context),
             message_count: origin.message_count,

@@ -2,7 +2,7 @@
 
 use domain::{
     Conversation, ConversationDraft, ConversationId, FaultCode, Handler, InputFault, Listed,
-    Principal, Stamp, merge_patch,
+    Principal, Stamp, TitleSource, merge_patch,
 };
 use ports::RepositoryError;
 use serde_json::Value;
@@ -98,10 +98,15 @@ impl ConversationService {
 fn patched(current: &Conversation, patch: &Value) -> Result<ConversationDraft, ConversationError> {
     let mut document = serde_json::to_value(current.draft()).unwrap_or_default();
     merge_patch::apply(&mut document, patch.clone());
-    let draft: ConversationDraft = serde_json::from_value(document).map_err(|_shape| {
+    let mut draft: ConversationDraft = serde_json::from_value(document).map_err(|_shape| {
         let detail = "the patch does not fit the conversation";
         ConversationError::Invalid(vec![InputFault::new("", FaultCode::NotCombinable, detail)])
     })?;
+    // A person decides about the title also by sending the same one, or none.
+    draft.title_source = match patch.get("title") {
+        Some(_) => Some(TitleSource::Person),
+        None => current.title_source,
+    };
     let faults = draft.check();
     if faults.is_empty() {
         Ok(draft)

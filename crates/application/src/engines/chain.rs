@@ -120,9 +120,8 @@ pub(crate) async fn run_engine_chain(
     Err(failure.unwrap_or_else(|| no_engine_called(shortest_wait)))
 }
 
-/// Asks an immediate engine, before anything is stored. Returns `None` if it calls a tool: a call needs
-/// a stored turn.
-pub(crate) async fn reply_at_once(
+/// Sends one request to an engine. Returns `None` if it calls a tool: a call needs a stored turn.
+pub(crate) async fn reply_without_tools(
     message_id: MessageId,
     candidate: &Candidate,
     request: &ModelRequest,

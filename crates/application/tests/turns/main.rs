@@ -10,4 +10,5 @@ mod memory_release;
 mod process;
 mod resumption;
 mod sweep;
+mod titles;
 mod tools;

@@ -163,7 +163,11 @@ fn invalidator(
     CacheInvalidator::new(events(), caches.clone(), clock, bus, Arc::new(tails))
 }
 
-fn cached_ports(fixture: &Fixture, caches: &Caches, writes: &Arc<dyn WriteStore>) -> CachedPorts {
+pub(crate) fn cached_ports(
+    fixture: &Fixture,
+    caches: &Caches,
+    writes: &Arc<dyn WriteStore>,
+) -> CachedPorts {
     let storage: &Storage = &fixture.storage;
     let clock: Arc<dyn Clock> = fixture.clock.clone();
     let agents = CachedAgents::new(

@@ -35,6 +35,13 @@ macro_rules! conversation_promises {
                 an_update_of_another_conversation_version_is_stale,
                 a_deleted_conversation_cannot_be_updated,
             }
+            titles {
+                a_title_by_a_model_is_stored_and_logged,
+                the_author_of_a_title_is_stored,
+                a_title_of_a_person_is_not_replaced,
+                a_conversation_that_has_changed_gets_no_title,
+                a_deleted_conversation_gets_no_title,
+            }
             moved_conversations {
                 events_follow_the_user_of_their_conversation,
                 a_move_is_a_deletion_to_the_user_before,

@@ -62,6 +62,7 @@ macro_rules! turn_promises {
             usage {
                 turns_that_end_together_have_their_own_usage,
                 a_request_to_a_model_is_written_once,
+                requests_for_titles_are_stored_with_and_without_a_title,
             }
             claimed_keys {
                 a_claimed_key_is_used,

@@ -2,7 +2,7 @@
 
 use domain::{
     ConversationId, EventType, FinishReason, NodeId, Problem, RequestUsage, Seq, Stamp, TenantId,
-    Timestamp, ToolCall, Turn, TurnId, TurnStatus, Usage, conversation::excerpt,
+    Timestamp, ToolCall, Turn, TurnId, TurnStatus, Usage, UsageKind, conversation::excerpt,
 };
 use ports::{
     Facts, FactsQuery,
@@ -149,6 +149,7 @@ impl Planner<'_> {
         let rows = requests.iter().map(|request| UsageRow {
             tenant: row.tenant.clone(),
             turn_id: row.turn.id,
+            kind: UsageKind::Chat,
             agent_id: row.turn.agent_id,
             agent_version: row.turn.agent_version,
             conversation_id: row.turn.conversation_id,

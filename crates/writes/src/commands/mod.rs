@@ -31,6 +31,7 @@ mod revoke_credential;
 mod save_user;
 mod suspend_turn;
 mod sweep;
+mod title_conversation;
 mod turn_admission;
 mod update_agent;
 mod update_conversation;
@@ -60,6 +61,7 @@ pub use self::{
     save_user::{SaveUser, SavedUser, UserChange, UserRejection},
     suspend_turn::{SuspendOutcome, SuspendTurn},
     sweep::{Sweep, SweepOutcome, UndecidedCall},
+    title_conversation::TitleConversation,
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
     update_credential::UpdateCredential,

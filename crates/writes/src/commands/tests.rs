@@ -17,6 +17,7 @@ mod resumption;
 mod steps;
 mod supersession;
 mod sweep;
+mod titles;
 
 use std::{collections::HashMap, fmt::Debug};
 

@@ -114,7 +114,7 @@ impl Command for UpdateConversation {
 
 /// Applies the client's changes in `changed` to the stored conversation. Its times never run
 /// backwards.
-fn updated_conversation(
+pub(super) fn updated_conversation(
     stored: &ConversationFacts,
     changed: &Conversation,
     stamp: &Stamp,

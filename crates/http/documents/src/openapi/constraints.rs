@@ -99,6 +99,7 @@ fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> 
         "ProfileConfig",
         "Rule",
         "RuleCall",
+        "TitlesConfig",
         "ToolEntry",
     ] {
         component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());

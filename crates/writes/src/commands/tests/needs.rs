@@ -208,6 +208,8 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
         stamp: stamp(),
     };
     assert_eq!(asks_enough(&update).conversation_updates.len(), 1);
+    let title = fixture::title_conversation(1, &fixture::conversation(1, agent().id));
+    assert_eq!(asks_enough(&title).conversation_updates.len(), 1);
     let delete = DeleteConversation {
         tenant: fixture::tenant(),
         id: fixture::conversation_id(1),

@@ -1,6 +1,6 @@
 //! Rows of `conversations`.
 
-use domain::{ConversationKey, Timestamp};
+use domain::{Conversation, ConversationKey, Timestamp, TitleSource};
 use ports::write_store::{
     ConversationAdvance, ConversationDeletion, ConversationHandover, ConversationRow,
     ConversationUpdate,
@@ -13,12 +13,13 @@ relational::statements! {
     const INSERT: &str = concat!(
         "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages, \
+            title_source) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
             10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint
+            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint, 22 text
         ),
         " as n where true"
     );
@@ -40,17 +41,17 @@ relational::statements! {
     );
 
     const UPDATE: &str = concat!(
-        "update conversations set title = n.title, metadata = n.metadata, context = n.context, \
-            handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
+        "update conversations set title = n.title, title_source = n.title_source, metadata = n.metadata, \
+            context = n.context, handled_by = n.handled_by, assignee = n.assignee, waiting_since = n.waiting, \
             handover = n.handover, user_id = n.user_id, version = n.version, updated_at = n.updated, \
             sort_seq = n.sort_seq \
         from ",
         unnest!(
             1 text, 2 uuid, 3 text, 4 jsonb, 5 text, 6 text, 7 text, 8 timestamptz, 9 text,
-            10 bigint, 11 timestamptz, 12 bigint, 13 jsonb
+            10 bigint, 11 timestamptz, 12 bigint, 13 jsonb, 14 text
         ),
         " as n (tenant, id, title, metadata, context, handled_by, assignee, waiting, user_id, version, \
-            updated, sort_seq, handover) \
+            updated, sort_seq, handover, title_source) \
         where conversations.tenant_id = n.tenant and conversations.id = n.id"
     );
 
@@ -103,7 +104,12 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
                 row.conversation.waiting_since.map(Timestamp::date_time)
             })
             .column(rows, |row| row.staff_messages)
+            .column(rows, |row| title_source(&row.conversation))
     });
+}
+
+fn title_source(conversation: &Conversation) -> Option<&str> {
+    conversation.title_source.as_ref().map(TitleSource::as_str)
 }
 
 /// Updates conversations with new messages or a turn whose status changes.
@@ -143,6 +149,7 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
             .column(rows, |row| row.conversation.updated_at.date_time())
             .column(rows, |row| row.sort_seq.0)
             .column(rows, |row| row.conversation.handover.as_ref().map(Json))
+            .column(rows, |row| title_source(&row.conversation))
     });
 }
 

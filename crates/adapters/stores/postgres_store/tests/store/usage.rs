@@ -3,13 +3,15 @@
 use contract::{fixture, usage};
 use domain::RequestUsage;
 
+use sqlx::PgConnection;
+
 use crate::database::Database;
 
 const ENTRIES: &str = "\
     select number, kind, agent_version, user_id, principal, engine, model, input_tokens, \
         cached_input_tokens, output_tokens, reasoning_tokens \
     from usage_entries where tenant_id = 'default' and turn_id = $1 and agent_id = $2 \
-        and conversation_id = $3 order by number";
+        and conversation_id = $3 order by kind, number";
 const TIMES: &str = "select at from usage_entries order by number";
 
 /// The number of a request, and what is stored with it.
@@ -26,6 +28,26 @@ struct Entry {
     cached_input_tokens: Option<i64>,
     output_tokens: Option<i64>,
     reasoning_tokens: Option<i64>,
+}
+
+/// The entries of the turn and the conversation with this number.
+async fn entries(connection: &mut PgConnection, number: u32) -> Vec<Entry> {
+    let entries = sqlx::query_as(ENTRIES)
+        .bind(fixture::turn_id(number).uuid())
+        .bind(fixture::agent_id(1).uuid())
+        .bind(fixture::conversation_id(number).uuid());
+    let entries = entries.fetch_all(connection).await;
+    entries.expect("the store answers")
+}
+
+/// The entries of a title whose second request has reported 5 input tokens.
+fn expected_of_title() -> Vec<Entry> {
+    let of_title = |entry| Entry {
+        kind: "title".to_owned(),
+        principal: "service".to_owned(),
+        ..entry
+    };
+    expected(5).into_iter().map(of_title).collect()
 }
 
 /// The entries of a turn whose second request has reported these input tokens.
@@ -53,14 +75,21 @@ async fn every_request_to_a_model_is_a_row() {
     usage::turns_that_end_together_have_their_own_usage(&database).await;
     let mut connection = database.connect().await;
     for number in 1..=3 {
-        let entries: Vec<Entry> = sqlx::query_as(ENTRIES)
-            .bind(fixture::turn_id(number).uuid())
-            .bind(fixture::agent_id(1).uuid())
-            .bind(fixture::conversation_id(number).uuid())
-            .fetch_all(&mut connection)
-            .await
-            .unwrap();
+        let entries = entries(&mut connection, number).await;
         assert_eq!(entries, expected(10 * i64::from(number)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_requests_for_a_title_are_rows_beside_those_of_the_turn() {
+    let database = Database::new().await;
+    usage::requests_for_titles_are_stored_with_and_without_a_title(&database).await;
+    let mut connection = database.connect().await;
+    let mut of_both = expected(10);
+    of_both.extend(expected_of_title());
+    assert_eq!(entries(&mut connection, 1).await, of_both);
+    for number in 2..=4 {
+        assert_eq!(entries(&mut connection, number).await, expected_of_title());
     }
 }
 

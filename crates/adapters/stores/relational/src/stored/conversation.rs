@@ -2,7 +2,8 @@
 
 use domain::{
     AgentId, Conversation, ConversationId, ConversationState, ForkOrigin, Handover, MessageId,
-    OpenTurn, SentMessage, Timestamp, TurnId, TurnStatus, UnknownMembers, config::Metadata,
+    OpenTurn, SentMessage, Timestamp, TitleSource, TurnId, TurnStatus, UnknownMembers,
+    config::Metadata,
 };
 use ports::RepositoryError;
 use serde::Deserialize;
@@ -17,7 +18,7 @@ use crate::column::{self, StoredTime};
 macro_rules! conversation_columns {
     ($open_turns:expr) => {
         concat!(
-            "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.context, c.version, \
+            "c.id, c.agent_id, c.user_id, c.key, c.title, c.title_source, c.metadata, c.context, c.version, \
              c.message_count - c.superseded_count as message_count, c.excerpt, c.forked_from, \
              c.handled_by, c.assignee, c.waiting_since, c.handover, c.sort_seq, c.created_at, \
              c.updated_at, c.last_message_at, ",
@@ -35,6 +36,7 @@ pub struct StoredConversation {
     user_id: Option<String>,
     key: Option<String>,
     title: Option<String>,
+    title_source: Option<String>,
     metadata: Json<Metadata>,
     context: Option<String>,
     version: i64,
@@ -75,6 +77,8 @@ impl TryFrom<StoredConversation> for Conversation {
     fn try_from(row: StoredConversation) -> Result<Self, RepositoryError> {
         let open_turns = row.open_turns.map_or_else(Vec::new, |turns| turns.0);
         let key = row.key.as_deref();
+        // A title from before the column is by a person.
+        let title_source = row.title_source.as_deref().map(TitleSource::read);
         Ok(Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),
@@ -82,6 +86,7 @@ impl TryFrom<StoredConversation> for Conversation {
             key: key
                 .map(|key| column::parse("conversations.key", key))
                 .transpose()?,
+            title_source: title_source.or(TitleSource::of_client(row.title.as_deref())),
             title: row.title,
             metadata: row.metadata.0,
             context: row.context,

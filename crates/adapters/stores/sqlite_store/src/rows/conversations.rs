@@ -1,6 +1,6 @@
 //! Rows of `conversations`.
 
-use domain::ConversationKey;
+use domain::{Conversation, ConversationKey, TitleSource};
 use ports::{
     RepositoryError,
     write_store::{
@@ -15,8 +15,9 @@ relational::statements! {
     const INSERT: &str = "\
         insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages, \
+            title_source) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const ADVANCE: &str = "\
         update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
@@ -25,8 +26,8 @@ relational::statements! {
         where tenant_id = ? and id = ?";
 
     const UPDATE: &str = "\
-        update conversations set title = ?, metadata = ?, context = ?, handled_by = ?, assignee = ?, \
-            waiting_since = ?, handover = ?, user_id = ?, version = ?, updated_at = ?, sort_seq = ? \
+        update conversations set title = ?, title_source = ?, metadata = ?, context = ?, \
+            handled_by = ?, assignee = ?, waiting_since = ?, handover = ?, user_id = ?, version = ?, updated_at = ?, sort_seq = ? \
         where tenant_id = ? and id = ?";
 
     const HAND_OVER: &str = "\
@@ -72,9 +73,14 @@ pub(super) fn insert<'r>(
             conversation.assignee.as_deref().into(),
             conversation.waiting_since.into(),
             row.staff_messages.into(),
+            title_source(conversation).into(),
         ],
     );
     Ok(())
+}
+
+fn title_source(conversation: &Conversation) -> Option<&str> {
+    conversation.title_source.as_ref().map(TitleSource::as_str)
 }
 
 /// Updates a conversation with new messages or a turn whose status changes.
@@ -108,6 +114,7 @@ pub(super) fn update<'r>(
         UPDATE,
         [
             conversation.title.as_deref().into(),
+            title_source(conversation).into(),
             Parameter::json(&conversation.metadata)?,
             conversation.context.as_deref().into(),
             conversation.handled_by.as_str().into(),

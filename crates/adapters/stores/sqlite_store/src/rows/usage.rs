@@ -8,7 +8,7 @@ const INSERT: &str = "\
     insert into usage_entries (tenant_id, turn_id, number, kind, agent_id, agent_version, \
         conversation_id, user_id, principal, engine, model, input_tokens, cached_input_tokens, \
         output_tokens, reasoning_tokens, at) \
-    values (?, ?, ?, 'chat', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing";
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];
@@ -23,6 +23,7 @@ pub(super) fn insert<'r>(changes: &mut Changes<'r>, row: &'r UsageRow) {
             row.tenant.as_str().into(),
             row.turn_id.into(),
             request.number.into(),
+            row.kind.as_str().into(),
             row.agent_id.into(),
             row.agent_version.into(),
             row.conversation_id.into(),
