@@ -28,7 +28,7 @@ pub struct LogRetention {
     follower: Arc<dyn FollowerWork>,
     heads: watch::Receiver<Arc<[LogHead]>>,
     /// The heads at the last round. A follower that has not reached them since is behind.
-    last_heads: Mutex<Arc<[LogHead]>>,
+    last_heads: Mutex<Option<Arc<[LogHead]>>>,
 }
 
 impl LogRetention {
@@ -92,7 +92,10 @@ impl LogRetention {
     /// Returns whether the follower has not reached the heads of the last round.
     async fn is_follower_behind(&self) -> Result<bool, RepositoryError> {
         let heads = Arc::clone(&*self.heads.borrow());
-        let heads = std::mem::replace(&mut *self.last_heads.lock(), heads);
+        let Some(heads) = self.last_heads.lock().replace(heads) else {
+            // The first round after the start cannot know.
+            return Ok(true);
+        };
         let positions: HashMap<_, _> = self.follower.positions().await?.into_iter().collect();
         let is_behind = |head: &LogHead| {
             let position = positions.get(&head.tenant);

@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{ErasureId, TenantId};
+use crate::{ErasureId, PrincipalId, TenantId, Timestamp};
 
 /// The principal and the actor that stand in place of an erased user.
 pub const ERASED_PRINCIPAL: &str = "user:erased";
+
+/// The time of deletion of what nobody may read any more, also not the turns that a deletion has ended.
+pub const ERASED_AT: Timestamp = Timestamp::from_milliseconds(0);
 
 /// What an erasure has removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,6 +29,18 @@ pub struct EndedErasure {
     pub erasure_id: ErasureId,
     /// What it has removed.
     pub counts: ErasureCounts,
+}
+
+/// Returns the ids under which a user is a principal. A user of an identity provider, whose id contains a tilde, is one
+/// under that id itself; the id of any other user can be that of a principal who is no user.
+pub fn principals_of(user_id: &str) -> [PrincipalId; 2] {
+    let own = PrincipalId::user(user_id);
+    let external = if user_id.contains('~') {
+        PrincipalId::new(user_id)
+    } else {
+        own.clone()
+    };
+    [own, external]
 }
 
 /// Returns the digest under which the generation of the tokens of an erased user is kept. No user id has its form:

@@ -109,7 +109,8 @@ pub trait SearchIndex: Send + Sync {
         limit: usize,
     ) -> Result<u64, RepositoryError>;
 
-    /// Finds entries of a tenant, newest first; of equal ones those of the greatest conversation id.
+    /// Finds entries of a tenant, newest first; of equal ones those of the greatest conversation id. MUST find all
+    /// that contain the phrases; MAY find others that contain all of their words.
     async fn find(
         &self,
         tenant: &TenantId,

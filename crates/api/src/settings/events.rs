@@ -20,10 +20,10 @@ pub struct ErasureSettings {
 
 impl ErasureSettings {
     pub(super) fn read(values: &mut Values) -> Self {
-        let expected = "a whole number followed by s, m, h or d, from 1m to 30d";
+        let expected = "a whole number followed by s, m, h or d, from 5m to 30d";
         let day = Period(Duration::from_hours(24));
         let month = Duration::from_hours(30 * 24);
-        let within = |text: &str| period_in(text, Duration::from_mins(1)..=month);
+        let within = |text: &str| period_in(text, Duration::from_mins(5)..=month);
         Self {
             within: values.read("ERASURE__WITHIN", day, expected, within).0,
         }

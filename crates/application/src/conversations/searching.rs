@@ -1,6 +1,6 @@
 //! The search in conversations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::{
     AsOf, Conversation, ConversationId, Page, Principal, Seq, TenantId, TextMatch, cursor,
@@ -55,10 +55,13 @@ struct Search {
 
 impl Search {
     /// Adds a conversation, unless the text was deleted or has changed since it was indexed.
-    fn add(&mut self, conversation: Conversation, seq: i64, message: Option<ConversationText>) {
+    fn add(&mut self, conversation: &Conversation, seq: i64, message: Option<ConversationText>) {
         let title = conversation.title.as_deref().filter(|_| seq == TITLE_SEQ);
         let text = message.as_ref().map(|message| &*message.content).or(title);
-        if let Some(snippet) = text.and_then(|text| self.query.phrases.snippet(text)) {
+        let Some(snippet) = text.and_then(|text| self.query.phrases.snippet(text)) else {
+            return;
+        };
+        if self.seen.insert(conversation.id) {
             let message_id = message.map(|message| message.id);
             let matched = TextMatch {
                 message_id,
@@ -66,7 +69,7 @@ impl Search {
             };
             self.found.push(Conversation {
                 matched: Some(matched),
-                ..conversation
+                ..conversation.clone()
             });
         }
     }
@@ -190,19 +193,19 @@ impl ConversationService {
         search: &mut Search,
         matches: &[SearchMatch],
     ) -> Result<bool, ConversationError> {
-        let new: Vec<_> = matches
-            .iter()
-            .filter(|it| !it.is_repeated && search.seen.insert(it.place.conversation_id))
-            .collect();
+        let is_new =
+            |it: &&SearchMatch| !it.is_repeated && !search.seen.contains(&it.place.conversation_id);
+        let new: Vec<_> = matches.iter().filter(is_new).collect();
         let conversations = &self.ports.conversations;
-        let ids: Vec<_> = new.iter().map(|it| it.place.conversation_id).collect();
+        let ids: BTreeSet<_> = new.iter().map(|it| it.place.conversation_id).collect();
+        let ids: Vec<_> = ids.into_iter().collect();
         let read = conversations.find_all(&caller.tenant, &ids).await?;
         search.position.get_or_insert(read.position);
         let wanted = read
             .value
             .into_iter()
             .filter(|it| search.filter.matches(it));
-        let mut found: HashMap<_, _> = wanted.map(|it| (it.id, it)).collect();
+        let found: HashMap<_, _> = wanted.map(|it| (it.id, it)).collect();
         let places = new
             .iter()
             .map(|it| (it.place.conversation_id, it.message_seq));
@@ -211,15 +214,14 @@ impl ConversationService {
         let texts = conversations.texts(&caller.tenant, &places).await?;
         let mut texts: HashMap<_, _> = texts
             .into_iter()
-            .map(|text| (text.conversation_id, text))
+            .map(|text| ((text.conversation_id, text.seq), text))
             .collect();
         for it in new {
-            let id = it.place.conversation_id;
             search.query.after = Some(it.place);
-            let Some(conversation) = found.remove(&id) else {
-                continue;
-            };
-            search.add(conversation, it.message_seq, texts.remove(&id));
+            let (id, seq) = (it.place.conversation_id, it.message_seq);
+            if let Some(conversation) = found.get(&id) {
+                search.add(conversation, seq, texts.remove(&(id, seq)));
+            }
             if search.found.len() == search.limit {
                 return Ok(true);
             }

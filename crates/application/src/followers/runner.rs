@@ -3,7 +3,9 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{Seq, TenantId};
-use ports::{FollowerPosition, FollowerRepository, FollowerStep, LogHead, RepositoryError};
+use ports::{
+    FollowerPosition, FollowerRepository, FollowerStep, LogHead, RepositoryError, error::one_line,
+};
 use tokio::{
     sync::watch,
     time::{Instant, timeout},
@@ -62,15 +64,27 @@ impl FollowerRunner {
     }
 
     async fn follow(&mut self) {
+        let mut is_failing = false;
         loop {
             self.heads.mark_unchanged();
-            match round(self.follow_all()).await {
-                Some(Ok(())) => {}
+            let (follower, was_failing) = (self.work.name(), is_failing);
+            match round(self.follow_once_in_all()).await {
+                Some(Ok(has_more)) => {
+                    is_failing = false;
+                    if has_more {
+                        continue;
+                    }
+                }
                 failed => {
+                    is_failing = true;
                     // The positions may have been moved, or not.
                     self.is_loaded = false;
-                    if let Some(Err(error)) = failed {
-                        let (error, follower) = (ports::error::one_line(&error), self.work.name());
+                    let error = failed.and_then(Result::err);
+                    let error =
+                        error.map_or_else(|| "a panic".to_owned(), |error| one_line(&error));
+                    if was_failing {
+                        tracing::debug!(error, follower, "cannot follow the event logs");
+                    } else {
                         tracing::warn!(error, follower, "cannot follow the event logs; retrying");
                     }
                 }
@@ -80,25 +94,23 @@ impl FollowerRunner {
         }
     }
 
-    /// Follows all logs up to the heads that are known now.
-    async fn follow_all(&mut self) -> Result<(), RepositoryError> {
-        let heads = Arc::clone(&*self.heads.borrow());
-        let mut outcome = Ok(());
-        let mut behind: Vec<_> = heads.iter().collect();
-        while !behind.is_empty() && self.claim().await? {
-            let mut left = Vec::new();
-            // One page of each tenant, so that none waits for the others.
-            for head in behind {
-                match self.follow_once(head).await {
-                    Ok(true) => left.push(head),
-                    Ok(false) => {}
-                    Err(error) => outcome = outcome.and(Err(error)),
-                }
-            }
-            behind = left;
-            self.report_lag(&heads);
+    /// Follows each log by one page, or by one step of its backfill, so that no tenant waits for another. Returns
+    /// whether more is left.
+    async fn follow_once_in_all(&mut self) -> Result<bool, RepositoryError> {
+        if !self.claim().await? {
+            self.report_lag(&[]);
+            return Ok(false);
         }
-        outcome
+        let heads = Arc::clone(&*self.heads.borrow());
+        let (mut outcome, mut has_more) = (Ok(()), false);
+        for head in heads.iter() {
+            match self.follow_once(head).await {
+                Ok(more) => has_more |= more,
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        self.report_lag(&heads);
+        outcome.map(|()| has_more)
     }
 
     /// Returns whether this node has the lease, and loads the positions if it is new.
@@ -120,32 +132,37 @@ impl FollowerRunner {
         Ok(true)
     }
 
-    /// Follows one log by a page. Returns whether more is left.
+    /// Follows one log by a page, then by a step of its backfill. Returns whether more is left.
     async fn follow_once(&mut self, head: &LogHead) -> Result<bool, RepositoryError> {
         let tenant = &head.tenant;
-        let Some(position) = self.positions.get(tenant).copied() else {
+        let Some(mut position) = self.positions.get(tenant).copied() else {
             let begun = self.work.begin(tenant, None, head.head).await?;
             return Ok(self.move_to(tenant, begun));
         };
+        let mut has_more = false;
         if position.seq != head.head {
-            let (next, has_more) = self.read(head, position).await?;
-            let is_moved = next.is_some();
+            let next = self.read(head, position).await?;
+            if !self.move_to(tenant, next) {
+                return Ok(false);
+            }
+            let read_to = next.unwrap_or(position);
+            has_more = position.seq < read_to.seq && read_to.seq < head.head;
+            position = read_to;
+        }
+        if position.backfilled_to.is_some() {
+            let next = self.work.backfill(tenant, position).await?;
+            has_more |= next.is_some_and(|next| next.backfilled_to.is_some());
             self.move_to(tenant, next);
-            return Ok(is_moved && (has_more || position.backfilled_to.is_some()));
         }
-        if position.backfilled_to.is_none() {
-            return Ok(false);
-        }
-        let next = self.work.backfill(tenant, position).await?;
-        Ok(self.move_to(tenant, next) && next.is_some_and(|next| next.backfilled_to.is_some()))
+        Ok(has_more)
     }
 
-    /// Reads a page and does its work. Returns the new position, and whether more events are left.
+    /// Reads a page and does its work. Returns the new position, or `None` if another process has moved it.
     async fn read(
         &self,
         head: &LogHead,
         position: FollowerPosition,
-    ) -> Result<(Option<FollowerPosition>, bool), RepositoryError> {
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
         let tenant = &head.tenant;
         let tail = self.log.tail(tenant).await?;
         let filter = EventFilter::everything();
@@ -155,12 +172,11 @@ impl FollowerRunner {
         let (events, next) = match read.await? {
             LogRead::Events { events, next, .. } => (events, next),
             LogRead::Expired { head, .. } => {
-                let begun = self.work.begin(tenant, Some(position), head).await?;
-                return Ok((begun, true));
+                return self.work.begin(tenant, Some(position), head).await;
             }
         };
         if next <= position.seq {
-            return Ok((Some(position), false));
+            return Ok(Some(position));
         }
         let to = FollowerPosition {
             seq: next,
@@ -172,7 +188,7 @@ impl FollowerRunner {
             to,
         };
         let is_moved = self.work.apply(&step, &events).await?;
-        Ok((is_moved.then_some(to), next < head.head))
+        Ok(is_moved.then_some(to))
     }
 
     /// Remembers a new position. Without one, another process has moved it: positions are read again.
@@ -186,7 +202,8 @@ impl FollowerRunner {
         position.is_some()
     }
 
-    /// Reports the number of events that the follower is behind, in the log in which it is furthest behind.
+    /// Reports the number of events that the follower is behind, in the log in which it is furthest behind; 0 if
+    /// another node runs it.
     fn report_lag(&self, heads: &[LogHead]) {
         let behind = heads.iter().map(|head| {
             let position = self.positions.get(&head.tenant);

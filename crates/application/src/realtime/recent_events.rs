@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use domain::Seq;
+use domain::{EventType, Seq};
 
 use super::SerializedEvent;
 
@@ -46,6 +46,10 @@ impl RecentEvents {
     /// conversation a later one moves to another user belongs to that user.
     pub(super) fn extend(&mut self, events: Vec<SerializedEvent>, end: Seq) {
         for event in events {
+            if event.logged.event.kind == EventType::UserErased {
+                self.forget_all(event.seq());
+                continue;
+            }
             self.remove_data_deleted_by(&event);
             self.move_with(&event);
             self.bytes += event.weight();
@@ -61,6 +65,13 @@ impl RecentEvents {
         if self.events.is_empty() {
             self.events.shrink_to_fit();
         }
+    }
+
+    /// Forgets all events up to this one. Events before the erasure of a user may name it, other than in the store.
+    fn forget_all(&mut self, to: Seq) {
+        self.events.clear();
+        self.bytes = 0;
+        self.start = to;
     }
 
     fn remove_data_deleted_by(&mut self, deletion: &SerializedEvent) {

@@ -110,13 +110,11 @@ async fn keeps_events_for_a_day_that_a_follower_has_not_read_within_a_round() {
     let retention_time = Duration::from_mins(10);
     let retention = LogRetention::new(log.clone(), retention_time, follower, heads.subscribe());
     let stop = CancellationToken::new();
-    // At the first round the event can be a moment old.
     for _ in 0..2 {
         retention.trim(&stop).await.unwrap();
     }
-    let before = Timestamp::from_milliseconds(400_000);
     let day_before = Timestamp::from_milliseconds(400_000 - 24 * 3_600_000);
-    assert_eq!(*log.calls.lock(), [(before, CHUNK), (day_before, CHUNK)]);
+    assert_eq!(*log.calls.lock(), [(day_before, CHUNK); 2]);
 }
 
 #[tokio::test]
@@ -124,9 +122,14 @@ async fn removes_all_expired_events_in_chunks() {
     let log = Arc::new(Log::default());
     *log.expired.lock() = 2 * CHUNK as u64 + 7;
     let stop = CancellationToken::new();
-    assert_eq!(retention(&log).trim(&stop).await.unwrap(), 1_007);
+    let retention = retention(&log);
+    assert_eq!(retention.trim(&stop).await.unwrap(), 1_007);
+    // In the first round, a follower may be behind.
+    log.calls.lock().clear();
+    *log.expired.lock() = CHUNK as u64 + 7;
+    assert_eq!(retention.trim(&stop).await.unwrap(), 507);
     let before = Timestamp::from_milliseconds(400_000);
-    assert_eq!(*log.calls.lock(), [(before, CHUNK); 3]);
+    assert_eq!(*log.calls.lock(), [(before, CHUNK); 2]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -91,6 +91,24 @@ impl TitleWriter {
         }))
     }
 
+    /// Gives a conversation a title. One that never succeeds gets none: the models would be asked for the others again
+    /// and again.
+    async fn title_if_possible(
+        &self,
+        tenant: &TenantId,
+        turn: CompletedTurn,
+    ) -> Result<(), RepositoryError> {
+        let conversation = turn.conversation;
+        match self.title(tenant, turn).await {
+            Err(error) if !error.is_retryable() => {
+                let error = ports::error::one_line(&error);
+                tracing::warn!(error, %conversation, "cannot write a title");
+                Ok(())
+            }
+            titled => titled,
+        }
+    }
+
     /// Gives a conversation a title after its first turn.
     async fn title(&self, tenant: &TenantId, turn: CompletedTurn) -> Result<(), RepositoryError> {
         let conversations = &*self.ports.conversations;
@@ -215,7 +233,9 @@ impl FollowerWork for TitleWriter {
         for event in events {
             turns.extend(self.completed_turn(tenant, event).await?);
         }
-        let titled = turns.into_iter().map(|turn| Ok(self.title(tenant, turn)));
+        let titled = turns
+            .into_iter()
+            .map(|turn| Ok(self.title_if_possible(tenant, turn)));
         stream::iter(titled)
             .try_buffer_unordered(REQUESTS)
             .try_collect::<()>()

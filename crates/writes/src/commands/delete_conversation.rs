@@ -1,6 +1,6 @@
 //! The deletion of a conversation.
 
-use domain::{ConversationId, EventType, Seq, Stamp, TenantId, Timestamp};
+use domain::{ConversationId, EventType, Seq, Stamp, TenantId, erasure::ERASED_AT};
 use ports::{
     Facts, FactsQuery, RepositoryError,
     write_store::{ConversationDeletion, ConversationFacts, InTenant, OpenTurnsOf},
@@ -23,7 +23,7 @@ pub struct DeleteConversation {
     /// If set, the only user whose conversation is deleted: it may have moved to another one since it was
     /// found.
     pub only_of: Option<String>,
-    /// True if nobody may read anything of it afterwards: the next purge removes it.
+    /// True if nothing of it may be read afterwards, and the next purge removes it.
     pub is_erasure: bool,
     /// The time and the actor.
     pub stamp: Stamp,
@@ -107,11 +107,7 @@ impl Command for DeleteConversation {
         let deletion = ConversationDeletion {
             tenant: tenant.clone(),
             id: *id,
-            deleted_at: if *is_erasure {
-                Timestamp::from_milliseconds(0)
-            } else {
-                stamp.time
-            },
+            deleted_at: if *is_erasure { ERASED_AT } else { stamp.time },
         };
         planner.rows.conversation_deletions.push(deletion);
         let deleted = DeleteOutcome::Deleted(Committed { first, last });

@@ -47,6 +47,9 @@ impl TitleConversation {
     }
 
     fn push_usage(&self, planner: &mut Planner<'_>) {
+        // The user may have been erased since the conversation was read.
+        let stored = planner.facts.conversation(&self.tenant, self.id());
+        let user_id = stored.and_then(|stored| stored.user_id.clone());
         let (agent_id, version) = self.agent;
         let rows = self.requests.iter().map(|request| UsageRow {
             tenant: self.tenant.clone(),
@@ -55,7 +58,7 @@ impl TitleConversation {
             agent_id,
             agent_version: Some(version),
             conversation_id: self.id(),
-            user_id: self.conversation.user_id.clone(),
+            user_id: user_id.clone(),
             principal: self.stamp.actor.clone(),
             request: request.clone(),
             at: self.stamp.time,

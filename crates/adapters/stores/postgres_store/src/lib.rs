@@ -19,7 +19,6 @@ mod connections;
 mod conversations;
 mod credentials;
 mod cte_batch;
-mod erasures;
 mod error;
 mod events;
 mod facts;

@@ -50,7 +50,7 @@ relational::statements! {
          repeated as materialized ( \
             select c.id from (select distinct conversation_id as id from matched where $6) c \
             where (select true from search_entries e where e.tenant_id = $1 \
-                and e.conversation_id = c.id and e.words @@ $2::text::tsquery \
+                and e.conversation_id = c.id and e.words @@ $7::text::tsquery \
                 and (e.sort_key, e.conversation_id) >= ($3, $4) limit 1)) \
          select m.*, m.conversation_id in (select id from repeated) as is_repeated from matched m \
          order by m.sort_key desc, m.conversation_id desc";
@@ -124,11 +124,13 @@ impl SearchIndex for PostgresSearch {
         let statement = sqlx::query(FIND)
             .persistent(false)
             .bind(tenant.as_str().to_owned())
-            .bind(ts_query(&query.scopes, &query.phrases))
+            // Without the order of words, of which long texts do not keep all. Others check it.
+            .bind(ts_query(&query.scopes, &query.phrases, " & "))
             .bind(order)
             .bind(id)
             .bind(page_budget::row_count(query.limit))
-            .bind(query.after.is_some());
+            .bind(query.after.is_some())
+            .bind(ts_query(&query.scopes, &query.phrases, " <-> "));
         let rows = self.0.connections.fetch_all(statement).await?;
         read::rows("search_entries", rows, |row: (Uuid, i64, i64, bool)| {
             let (conversation_id, message_seq, order, is_repeated) = row;
@@ -211,14 +213,14 @@ fn ts_vector(entry: &SearchEntry) -> String {
     vector
 }
 
-fn ts_query(scopes: &[Vec<SearchScope>], phrases: &SearchPhrases) -> String {
+fn ts_query(scopes: &[Vec<SearchScope>], phrases: &SearchPhrases, followed_by: &str) -> String {
     let scopes = scopes.iter().map(|any| {
         let any: Vec<_> = any.iter().map(lexeme).collect();
         format!("({})", any.join(" | "))
     });
     let phrases = phrases.phrases().iter().map(|words| {
         let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-        format!("({})", words.join(" <-> "))
+        format!("({})", words.join(followed_by))
     });
     let all: Vec<_> = scopes.chain(phrases).collect();
     all.join(" & ")

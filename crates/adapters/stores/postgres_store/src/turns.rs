@@ -15,9 +15,10 @@ macro_rules! unless_deleted {
         "and not exists ( \
             select 1 from conversations d \
             where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
-                and case when r.status = 'cancelled' then r.finished_at else '-infinity'::timestamptz end \
+                and (d.deleted_at = to_timestamp(0) \
+                    or case when r.status = 'cancelled' then r.finished_at else '-infinity'::timestamptz end \
                     < coalesce(d.deleted_at, (select a.deleted_at from agents a \
-                        where a.tenant_id = d.tenant_id and a.id = d.agent_id)) offset 0) "
+                        where a.tenant_id = d.tenant_id and a.id = d.agent_id))) offset 0) "
     };
 }
 

@@ -23,7 +23,6 @@ mod agents;
 mod batch_query;
 mod conversations;
 mod credentials;
-mod erasures;
 mod error;
 mod events;
 mod facts;

@@ -8,15 +8,15 @@ use crate::{
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
-/// the turn.
+/// the turn. `ERASED_AT` is 0.
 macro_rules! unless_deleted {
     () => {
         "and not exists ( \
             select 1 from conversations d \
             where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
-                and case when r.status = 'cancelled' then r.finished_at else -1 end \
+                and (d.deleted_at = 0 or case when r.status = 'cancelled' then r.finished_at else -1 end \
                     < coalesce(d.deleted_at, (select a.deleted_at from agents a \
-                        where a.tenant_id = d.tenant_id and a.id = d.agent_id))) "
+                        where a.tenant_id = d.tenant_id and a.id = d.agent_id)))) "
     };
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use domain::{
     ErasureId, TenantId, Timestamp,
-    erasure::{ERASED_PRINCIPAL, ErasureCounts, erased_user},
+    erasure::{ERASED_AT, ERASED_PRINCIPAL, ErasureCounts, erased_user, principals_of},
 };
 use ports::{ErasureRepository, PendingErasure, RepositoryError};
 use uuid::Uuid;
@@ -40,11 +40,11 @@ statements! {
         order by seq limit $3) k order by seq desc limit 1";
 
     const ANONYMIZE_EVENTS: &str = "\
-        update events set user_id = nullif(user_id, $4), \
+        update events set user_id = nullif(user_id, $7), \
             actor = case when actor in ($4, $5) then $6 else actor end, \
-            data = case when data -> 'moved' ->> 'from' = $4 then null else data end \
+            data = case when data -> 'moved' ->> 'from' = $7 then null else data end \
         where tenant_id = $1 and seq > $2 and seq <= $3 \
-            and (user_id = $4 or actor in ($4, $5) or data -> 'moved' ->> 'from' = $4)";
+            and (user_id = $7 or actor in ($4, $5) or data -> 'moved' ->> 'from' = $7)";
 
     const TURNS: &str = "select id from (select id from turns where tenant_id = $1 and id > $2 \
         order by id limit $3) k order by id desc limit 1";
@@ -56,10 +56,10 @@ statements! {
         where tenant_id = $1 and turn_id > $2 order by turn_id limit $3) k order by turn_id desc limit 1";
 
     const ANONYMIZE_USAGE: &str = "\
-        update usage_entries set user_id = nullif(user_id, $4), \
+        update usage_entries set user_id = nullif(user_id, $7), \
             principal = case when principal in ($4, $5) then $6 else principal end \
         where tenant_id = $1 and turn_id > $2 and turn_id <= $3 \
-            and (user_id = $4 or principal in ($4, $5))";
+            and (user_id = $7 or principal in ($4, $5))";
 
     const AGENT_VERSIONS: &str = "select agent_id from (select agent_id from agent_versions \
         where tenant_id = $1 and agent_id > $2 order by agent_id limit $3) k order by agent_id desc limit 1";
@@ -67,8 +67,11 @@ statements! {
     const ANONYMIZE_AGENT_VERSIONS: &str = "update agent_versions set actor = $6 \
         where tenant_id = $1 and agent_id > $2 and agent_id <= $3 and actor in ($4, $5)";
 
-    const CONVERSATIONS: &str = "select id from (select id from conversations \
+    const DELETED_CONVERSATIONS: &str = "select id from (select id from conversations \
         where tenant_id = $1 and id > $2 order by id limit $3) k order by id desc limit 1";
+
+    const ERASE_DELETED_CONVERSATIONS: &str = "update conversations set deleted_at = $5 \
+        where tenant_id = $1 and id > $2 and id <= $3 and deleted_at is not null and user_id = $4";
 
     const DELETE_RECORDS: &str =
         "delete from idempotency_records where tenant_id = $1 and principal in ($2, $3)";
@@ -84,14 +87,15 @@ statements! {
         "delete from user_token_generations where tenant_id = $1 and user_id = $2";
 }
 
-/// The statements on erasures.
+/// A store whose rows can be read as those of erasures.
 pub trait ErasureSql:
     Store<Row: ReadAs<(Uuid, String)> + ReadAs<Counts> + ReadAs<(i64,)> + ReadAs<(Uuid,)>>
 {
-    statements! {
-        /// Makes the next purge remove the deleted conversations of user 4 with ids after 2 up to 3.
-        const EXPEDITE_CONVERSATIONS: &'static str;
-    }
+}
+
+impl<S> ErasureSql for S where
+    S: Store<Row: ReadAs<(Uuid, String)> + ReadAs<Counts> + ReadAs<(i64,)> + ReadAs<(Uuid,)>>
+{
 }
 
 #[async_trait]
@@ -126,21 +130,25 @@ impl<S: ErasureSql> ErasureRepository for Repositories<S> {
         user_id: &str,
         tokens_end_at: Timestamp,
     ) -> Result<(), RepositoryError> {
-        let principal = domain::PrincipalId::user(user_id);
-        let names = [user_id, principal.as_str(), ERASED_PRINCIPAL];
-        let scan = Scan {
-            store: &self.0,
-            tenant,
-            names,
-        };
-        scan.by_number(EVENTS, ANONYMIZE_EVENTS).await?;
-        scan.by_id(TURNS, ANONYMIZE_TURNS).await?;
-        scan.by_id(USAGE, ANONYMIZE_USAGE).await?;
-        scan.by_id(AGENT_VERSIONS, ANONYMIZE_AGENT_VERSIONS).await?;
-        scan.by_id(CONVERSATIONS, S::EXPEDITE_CONVERSATIONS).await?;
-        let parameters = parameters![tenant, user_id, principal.as_str()];
-        self.0.execute(DELETE_RECORDS, parameters).await?;
-        keep_generation(&self.0, tenant, user_id, tokens_end_at).await
+        let [own, external] = principals_of(user_id);
+        let principals = [own.as_str(), external.as_str(), ERASED_PRINCIPAL].map(Parameter::from);
+        let [own, external, erased] = principals;
+        let with_user = [own, external, erased, user_id.into()];
+        let store = &self.0;
+        let scan = Scan { store, tenant };
+        scan.by_number(EVENTS, ANONYMIZE_EVENTS, &with_user).await?;
+        scan.by_id(TURNS, ANONYMIZE_TURNS, &principals).await?;
+        scan.by_id(USAGE, ANONYMIZE_USAGE, &with_user).await?;
+        let change = ANONYMIZE_AGENT_VERSIONS;
+        scan.by_id(AGENT_VERSIONS, change, &principals).await?;
+        let (change, at) = (
+            ERASE_DELETED_CONVERSATIONS,
+            [user_id.into(), ERASED_AT.into()],
+        );
+        scan.by_id(DELETED_CONVERSATIONS, change, &at).await?;
+        let parameters = [tenant.into(), own, external];
+        store.execute(DELETE_RECORDS, &parameters).await?;
+        keep_generation(store, tenant, user_id, tokens_end_at).await
     }
 }
 
@@ -164,36 +172,41 @@ async fn keep_generation<S: Store>(
     keep.await
 }
 
-/// Changes the rows of a tenant that name a user, chunk by chunk in the order of a key.
+/// Changes rows of a tenant chunk by chunk, in the order of a key.
 struct Scan<'a, S> {
     store: &'a S,
     tenant: &'a TenantId,
-    /// The id of the user, its principal, and what replaces it.
-    names: [&'a str; 3],
 }
 
 impl<S: ErasureSql> Scan<'_, S> {
+    /// Runs `change` on chunks of a table with a number as its key. `last_of_chunk` finds the last key of the chunk
+    /// after 2.
     async fn by_number(
         &self,
         last_of_chunk: &'static str,
         change: &'static str,
+        values: &[Parameter<'_>],
     ) -> Result<(), RepositoryError> {
         let mut after = 0;
         while let Some((last,)) = self.chunk::<(i64,)>(last_of_chunk, after.into()).await? {
-            self.change(change, after.into(), last.into()).await?;
+            let range = [after.into(), last.into()];
+            self.change(change, range, values).await?;
             after = last;
         }
         Ok(())
     }
 
+    /// The same for a table with an id as its key.
     async fn by_id(
         &self,
         last_of_chunk: &'static str,
         change: &'static str,
+        values: &[Parameter<'_>],
     ) -> Result<(), RepositoryError> {
         let mut after = Uuid::nil();
         while let Some((last,)) = self.chunk::<(Uuid,)>(last_of_chunk, after.into()).await? {
-            self.change(change, after.into(), last.into()).await?;
+            let range = [after.into(), last.into()];
+            self.change(change, range, values).await?;
             after = last;
         }
         Ok(())
@@ -216,11 +229,11 @@ impl<S: ErasureSql> Scan<'_, S> {
     async fn change(
         &self,
         statement: &'static str,
-        after: Parameter<'_>,
-        last: Parameter<'_>,
+        [after, last]: [Parameter<'_>; 2],
+        values: &[Parameter<'_>],
     ) -> Result<u64, RepositoryError> {
-        let [user, principal, erased] = self.names.map(Parameter::from);
-        let parameters = [self.tenant.into(), after, last, user, principal, erased];
+        let mut parameters = vec![self.tenant.into(), after, last];
+        parameters.extend_from_slice(values);
         self.store.execute(statement, &parameters).await
     }
 }

@@ -20,7 +20,8 @@ pub type StoredPosition = (String, i64, Option<Uuid>);
 
 statements! {
     const TAKE_OVER: &str = "insert into follower_leases (follower, node_id) values ($1, $2) \
-        on conflict (follower) do update set node_id = excluded.node_id";
+        on conflict (follower) do update set node_id = excluded.node_id \
+            where follower_leases.node_id = $3";
 
     /// The positions of follower 1.
     const POSITIONS: &str =
@@ -58,15 +59,10 @@ impl<S: FollowerSql> FollowerRepository for Repositories<S> {
         {
             return Ok(holder == node.uuid());
         }
-        let follower = follower.to_owned();
-        let take_over = self.0.transaction(move |connection| {
-            Box::pin(async move {
-                // Others may have taken it over since.
-                S::execute_in(connection, TAKE_OVER, parameters![&*follower, node]).await?;
-                Ok(true)
-            })
-        });
-        take_over.await
+        // Another node may take it over at the same time.
+        let before = holder.map_or(node.uuid(), |(holder, _)| holder);
+        let parameters = parameters![follower, node, before];
+        Ok(self.0.execute(TAKE_OVER, parameters).await? == 1)
     }
 
     async fn positions(

@@ -27,7 +27,7 @@ mod users;
 pub use agents::AgentSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
-pub use erasures::ErasureSql;
+use erasures::ErasureSql;
 pub use events::EventSql;
 pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
@@ -121,7 +121,6 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as AgentSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
-        <S as ErasureSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
         <S as FeedbackSql>::STATEMENTS,
         <S as FollowerSql>::STATEMENTS,
