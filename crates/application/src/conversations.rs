@@ -4,6 +4,7 @@ mod creating;
 mod error;
 mod feedback;
 mod forking;
+mod importing;
 mod listing;
 mod notes;
 mod staff_messages;

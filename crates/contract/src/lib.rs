@@ -74,6 +74,7 @@ pub mod handed_over;
 pub mod hidden_events;
 pub mod history;
 pub mod idempotency_repository;
+pub mod imports;
 pub mod instructions;
 pub mod log_replay;
 pub mod log_retention;

@@ -19,6 +19,7 @@ pub mod chat;
 pub mod client_tool;
 pub mod config;
 pub mod conversation;
+pub mod conversation_import;
 pub mod conversation_key;
 pub mod credential;
 mod credential_change;
@@ -87,6 +88,7 @@ pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
     Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
 };
+pub use conversation_import::{ConversationImport, ImportedMessage};
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
 pub use credential_draft::CredentialDraft;

@@ -169,6 +169,30 @@ pub enum FirstMessages {
     Greeting(Message),
     /// Those of another conversation of the same agent and user.
     Forked(ForkedMessages),
+    /// Those of a conversation that was led elsewhere, numbered from 1.
+    Imported(Vec<Message>),
+}
+
+impl FirstMessages {
+    /// Returns the conversation from which they are copied.
+    pub const fn copied_from(&self) -> Option<ConversationId> {
+        match self {
+            Self::Forked(copied) => Some(copied.from),
+            Self::None | Self::Greeting(_) | Self::Imported(_) => None,
+        }
+    }
+
+    /// Returns the number of messages of staff among them.
+    pub fn of_staff(&self) -> i64 {
+        match self {
+            Self::None | Self::Greeting(_) => 0,
+            Self::Forked(copied) => copied.of_staff,
+            Self::Imported(messages) => {
+                let of_staff = messages.iter().filter(|it| it.is_of_staff());
+                i64::try_from(of_staff.count()).unwrap_or(i64::MAX)
+            }
+        }
+    }
 }
 
 /// The part of a conversation that an engine receives.

@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Create a conversation. The agent's greeting, if it has one, becomes its first message, unless the
-         *     conversation is a fork of another one.
+         *     conversation is a fork of another one or is imported with its own messages.
          */
         post: operations["create_conversation"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
@@ -1689,10 +1689,20 @@ export interface components {
              */
             conversationKey?: string | null;
             /**
+             * @description The time at which such a conversation began: not after its first message, and not in the future. Only
+             *     keys and clients set it. Default: the time of the first message.
+             */
+            createdAt?: components["schemas"]["Timestamp"];
+            /**
              * @description The conversation whose messages the new one begins with: at most 1,000 messages that are not
              *     superseded. The new conversation has the same agent and user.
              */
             forkOf?: components["schemas"]["ForkRequest"];
+            /**
+             * @description The messages of a conversation that was led elsewhere, oldest first, in place of a greeting. Only keys
+             *     and clients set them, and not with `forkOf`. The body may then have 8 MiB.
+             */
+            messages?: components["schemas"]["ImportedMessage"][];
             /** @description Pairs of strings for the client's own use. */
             metadata?: components["schemas"]["Metadata"];
             /** @description A title for people. */
@@ -1940,6 +1950,18 @@ export interface components {
              *     Default true.
              */
             toolResults?: boolean | null;
+        };
+        /** @description A message of an imported conversation. */
+        ImportedMessage: {
+            author?: components["schemas"]["AuthorDraft"] | null;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string | null;
+            /** @description The text. */
+            content: string;
+            /** @description The time of the message: not before that of the message before it, and not in the future. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description `user` or `agent`. */
+            role: components["schemas"]["Role"];
         };
         /** @description The result of an introspection. */
         IntrospectionBody: components["schemas"]["GoodToken"] | components["schemas"]["NoToken"];
@@ -2206,7 +2228,7 @@ export interface components {
             content: string;
             /** @description The conversation of the message. */
             conversationId: components["schemas"]["ConversationId"];
-            /** @description The time at which it was stored. */
+            /** @description The time at which it was stored, or that with which it was imported. */
             createdAt: components["schemas"]["Timestamp"];
             /** @description On agent messages: the engine that produced the reply. */
             engine?: string;
@@ -4627,6 +4649,16 @@ export interface operations {
             404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
+            /** @description With `messages` or `createdAt`: the `conversationKey` is in use. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];
             415: components["responses"]["UnsupportedMediaType"];

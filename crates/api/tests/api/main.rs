@@ -52,6 +52,7 @@ mod hidden_tools;
 mod html_pages;
 mod http_grammar;
 mod idempotency;
+mod imports;
 mod injection;
 mod instructions;
 mod introspection;

@@ -8,8 +8,8 @@ use domain::{
     Seq, TenantId,
 };
 use ports::{
-    Clock, ConversationName, ConversationQuery, ConversationRepository, FirstMessages,
-    FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, FoundMessage, HistoryQuery,
+    Idempotent, MessageQuery, MessageReference, RepositoryError,
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
@@ -179,10 +179,7 @@ impl CachedCommand for CreateConversation {
             running_turn: None,
             newest_message: None,
         };
-        let copied = match &self.first_messages {
-            FirstMessages::Forked(copied) => Some(copied.from),
-            FirstMessages::None | FirstMessages::Greeting(_) => None,
-        };
+        let copied = self.first_messages.copied_from();
         let context = conversation.context.as_deref().map(Arc::from);
         (self.tenant.clone(), state, context, copied)
     }

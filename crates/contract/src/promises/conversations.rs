@@ -68,6 +68,11 @@ macro_rules! conversation_promises {
                 a_fork_outlives_the_original,
                 a_fork_copies_the_greeting,
             }
+            imports {
+                imported_messages_are_stored_unchanged,
+                imported_messages_are_found_by_the_clients_id,
+                turns_continue_after_imported_messages,
+            }
             staff_messages {
                 a_message_of_staff_is_stored_after_all_others,
                 a_used_key_writes_no_second_message_of_staff,

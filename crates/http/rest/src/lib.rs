@@ -35,6 +35,9 @@ use kit::operations::{
 pub use oauth::{Metadata, configure_metadata};
 pub use state::RestState;
 
+/// The maximum size in bytes of a body with imported messages.
+const MAX_IMPORT_BYTES: usize = 8 * 1024 * 1024;
+
 #[rustfmt::skip]
 kit::operations! {
     post "/api/agents" agents::create_agent AnyOf(&[AgentsWrite]); idempotent, located, versioned;
@@ -50,7 +53,7 @@ kit::operations! {
 
     post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams = IfRequestedOrAccepted, names_agent, cost = CHAT_COST;
 
-    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent;
+    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent, body_bytes = Some(MAX_IMPORT_BYTES);
     get "/api/conversations" conversations::list_conversations AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;

@@ -17,7 +17,7 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         ("userId", "maxLength", sizes.user_id_characters),
         ("title", "maxLength", sizes.title_characters),
     ];
-    let members: [(&str, &[Limit]); 11] = [
+    let members: [(&str, &[Limit]); 12] = [
         (
             "AgentDraft",
             &[
@@ -48,6 +48,10 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
             ],
         ),
         ("ConversationRequest", &conversation),
+        (
+            "ImportedMessage",
+            &[("content", "maxLength", sizes.message_characters)],
+        ),
         ("ConversationDraft", &conversation),
         (
             "FeedbackDraft",

@@ -13,12 +13,12 @@ relational::statements! {
     const INSERT: &str = concat!(
         "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages, imported_at) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
             10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint
+            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint, 22 timestamptz
         ),
         " as n where true"
     );
@@ -103,6 +103,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
                 row.conversation.waiting_since.map(Timestamp::date_time)
             })
             .column(rows, |row| row.staff_messages)
+            .column(rows, |row| row.imported_at.map(Timestamp::date_time))
     });
 }
 

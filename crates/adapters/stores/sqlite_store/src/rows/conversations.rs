@@ -15,8 +15,8 @@ relational::statements! {
     const INSERT: &str = "\
         insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
-            forked_from, context, handled_by, assignee, waiting_since, staff_messages) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            forked_from, context, handled_by, assignee, waiting_since, staff_messages, imported_at) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const ADVANCE: &str = "\
         update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
@@ -72,6 +72,7 @@ pub(super) fn insert<'r>(
             conversation.assignee.as_deref().into(),
             conversation.waiting_since.into(),
             row.staff_messages.into(),
+            row.imported_at.into(),
         ],
     );
     Ok(())

@@ -1,0 +1,8 @@
+-- Imported conversations.
+
+-- The time of the import; null if the conversation began here.
+alter table conversations add column imported_at integer;
+
+-- Messages of users without a turn, such as imported ones, have the client's id themselves.
+create index messages_of_client on messages (tenant_id, conversation_id, client_message_id)
+    where client_message_id is not null and role = 'user';
