@@ -6,3 +6,7 @@ alter table conversations add column imported_at timestamptz;
 -- Messages of users without a turn, such as imported ones, have the client's id themselves.
 create index messages_of_client on messages (tenant_id, conversation_id, client_message_id)
     where client_message_id is not null and role = 'user';
+
+-- The conversations of a user in an order that no activity changes, to export them.
+create index conversations_of_user_by_id on conversations (tenant_id, user_id, id)
+    where deleted_at is null and user_id is not null;

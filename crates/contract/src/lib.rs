@@ -51,6 +51,7 @@ pub mod conversation_deletion;
 pub mod conversation_listing;
 pub mod conversation_names;
 pub mod conversation_repository;
+pub mod conversation_scans;
 pub mod conversation_update;
 pub mod credential_idempotency;
 pub mod credential_repository;

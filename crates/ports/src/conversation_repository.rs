@@ -9,7 +9,7 @@ use domain::{
 };
 use serde::Serialize;
 
-use crate::RepositoryError;
+use crate::{ConversationScan, RepositoryError, ScannedConversations};
 
 /// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -245,6 +245,15 @@ pub trait ConversationRepository: Send + Sync {
         let context = |found: Listed<Conversation>| found.item.context.map(Arc::from);
         Ok(found.map(|found| found.and_then(context)))
     }
+
+    /// Lists the conversations that meet conditions. Looks at about [`SCAN_LENGTH`](crate::SCAN_LENGTH)
+    /// conversations, so a page can be short, or empty, although others follow. A page MUST end at about
+    /// `sizes::PAGE_BYTES`.
+    async fn scan(
+        &self,
+        tenant: &TenantId,
+        scan: &ConversationScan,
+    ) -> Result<AsOf<ScannedConversations>, RepositoryError>;
 
     /// Lists conversations, latest activity first unless they are filtered by waiting, in the commit order of the transactions that
     /// were the activity, whatever their timestamps. A page MUST end at about `sizes::PAGE_BYTES`

@@ -12,6 +12,7 @@
 pub mod agent_repository;
 pub mod clock;
 pub mod conversation_repository;
+mod conversation_scan;
 pub mod credential_repository;
 pub mod document_source;
 pub mod error;
@@ -45,6 +46,10 @@ pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
     ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, Handling, HistoryQuery,
     ListingOrder, MessageCounts, MessageQuery, MessageReference, SORT_SEQ_OF_RESULT,
+};
+pub use conversation_scan::{
+    ConversationConditions, ConversationScan, RatingCondition, SCAN_LENGTH, ScanOrder,
+    ScannedConversations,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};

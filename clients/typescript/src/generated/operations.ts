@@ -36,6 +36,9 @@ export interface Operations {
   events: {
     list: "get /api/events"
   },
+  export: {
+    exportConversations: "get /api/export"
+  },
   feedback: {
     list: "get /api/feedback"
   },
@@ -87,6 +90,9 @@ export interface Operations {
     create: "post /api/user-tokens",
     withdraw: "delete /api/user-tokens"
   },
+  users: {
+    export: "get /api/users/export"
+  },
   ws: {
     createTicket: "post /api/ws/tickets"
   }
@@ -98,6 +104,7 @@ export const operations = {
   conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},rateMessage put /{id}/messages/{messageId}/feedback,deleteFeedback delete /{id}/messages/{messageId}/feedback,listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
+  export: "exportConversations get",
   feedback: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   limits: "get get",
@@ -110,5 +117,6 @@ export const operations = {
   rules: "test post /test",
   turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
   userTokens: "create post,withdraw delete",
+  users: "export get /export",
   ws: "createTicket post /tickets"
 };

@@ -261,6 +261,21 @@ export interface paths {
         get: operations["list_events"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/export": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * Export the conversations of the tenant with their messages.
+         * @description With the format `ndjson` each line is a JSON object, a resource with its `type`: `conversation`, and after each
+         *     its `message` lines. The last line is `{"type": "end", "counts": {…}}` with the number of lines of each type;
+         *     without it the export is not complete. With the format `openai` each line is one conversation as
+         *     `{"messages": [{"role", "content"}, …]}`, the form of examples for fine-tuning; the roles are `user` and
+         *     `assistant`, and there is no last line.
+         */
+        get: operations["export_conversations"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/feedback": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -521,6 +536,19 @@ export interface paths {
          */
         patch: operations["patch_user"];
         trace?: never;
+    };
+    "/api/users/export": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * Export everything that is stored about a user.
+         * @description Each line is a JSON object, a resource with its `type`: `user`, `conversation`, and after each conversation its
+         *     `message`, `turn` and `note` lines. Messages that others have replaced are included. The last line is
+         *     `{"type": "end", "counts": {…}}` with the number of lines of each type; without it the export is not complete.
+         */
+        get: operations["export_user"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/ws": {
         parameters: {
@@ -3650,6 +3678,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The lines. */
+        Lines: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
         /** @description No available media type matches `Accept`. */
         NotAcceptable: {
             headers: {
@@ -3855,6 +3893,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description Nothing is stored about the user. */
+        UserNotFound: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The request is well-formed but not valid. */
         ValidationFailed: {
             headers: {
@@ -3877,8 +3925,10 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Only conversations with this agent. */
+        AgentId: string;
         /** @description The agent. */
-        AgentId: components["schemas"]["AgentId"];
+        AgentId_: components["schemas"]["AgentId"];
         /** @description The client. */
         ClientId: string;
         /** @description The conversation. */
@@ -4159,7 +4209,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4204,7 +4254,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4245,7 +4295,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4298,7 +4348,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4343,7 +4393,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4542,7 +4592,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only conversations with this agent. */
-                agentId?: string;
+                agentId?: components["parameters"]["AgentId"];
                 /** @description Only conversations that this member of staff has taken over. Users cannot filter by it. */
                 assignee?: string;
                 /** @description `nextCursor` of the previous page. */
@@ -5464,6 +5514,41 @@ export interface operations {
             503: components["responses"]["StoreUnavailable"];
         };
     };
+    export_conversations: {
+        parameters: {
+            query?: {
+                /** @description Only conversations with this agent. */
+                agentId?: components["parameters"]["AgentId"];
+                /** @description `ndjson` or `openai`. Default `ndjson`. */
+                format?: "ndjson" | "openai";
+                /** @description Only conversations whose last message is of this time or later. */
+                from?: components["schemas"]["Timestamp"];
+                /** @description Only conversations whose last message is from before this time. */
+                to?: components["schemas"]["Timestamp"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Lines"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
     list_feedback: {
         parameters: {
             query?: {
@@ -6278,7 +6363,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -6860,16 +6945,7 @@ export interface operations {
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["InsufficientScope"];
-            /** @description Nothing is stored about the user. */
-            404: {
-                headers: {
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            404: components["responses"]["UserNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
@@ -6877,6 +6953,36 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    export_user: {
+        parameters: {
+            query: {
+                /** @description The user. */
+                userId: components["parameters"]["UserId"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Lines"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["UserNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
         };

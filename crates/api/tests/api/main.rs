@@ -40,6 +40,7 @@ mod escaped_paths;
 mod event_stream_lifetimes;
 mod event_streams;
 mod events;
+mod exports;
 mod external_issuer;
 mod external_users;
 mod fallbacks;

@@ -8,8 +8,9 @@ use domain::{
     Seq, TenantId,
 };
 use ports::{
-    Clock, ConversationName, ConversationQuery, ConversationRepository, FoundMessage, HistoryQuery,
-    Idempotent, MessageQuery, MessageReference, RepositoryError,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, ConversationScan,
+    FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference, RepositoryError,
+    ScannedConversations,
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
@@ -130,6 +131,14 @@ impl ConversationRepository for CachedConversations {
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         self.inner.list(tenant, query).await
+    }
+
+    async fn scan(
+        &self,
+        tenant: &TenantId,
+        scan: &ConversationScan,
+    ) -> Result<AsOf<ScannedConversations>, RepositoryError> {
+        self.inner.scan(tenant, scan).await
     }
 
     async fn find_message(

@@ -52,6 +52,12 @@ macro_rules! conversation_promises {
                 inactive_conversations_are_not_skipped_while_others_become_active,
                 conversations_of_deleted_agents_are_not_listed,
             }
+            conversation_scans {
+                conversations_are_scanned_by_conditions,
+                conversations_are_scanned_by_rating,
+                waiting_conversations_are_scanned_by_their_time,
+                a_scan_looks_at_a_bounded_number_of_conversations,
+            }
             conversation_deletion {
                 a_deletion_writes_conversation_deleted,
                 a_deleted_conversation_is_not_found_by_any_method,

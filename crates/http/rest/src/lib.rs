@@ -6,6 +6,7 @@ pub mod chat;
 pub mod conversations;
 pub mod credentials;
 pub mod events;
+pub mod exports;
 pub mod health;
 pub mod limits_endpoint;
 pub mod nodes;
@@ -29,7 +30,7 @@ use kit::operations::{
     Access::{AnyCredential, AnyOf, Public},
     CHAT_COST,
     Served::{Here, Home},
-    Streams::{Always, IfAccepted, IfRequestedOrAccepted},
+    Streams::{Always, IfAccepted, IfRequestedOrAccepted, Lines},
 };
 
 pub use oauth::{Metadata, configure_metadata};
@@ -71,6 +72,9 @@ kit::operations! {
     delete "/api/conversations/{id}/messages/{messageId}/feedback" conversations::delete_feedback AnyOf(&[ChatWrite]); reads_query;
     get "/api/feedback" conversations::list_feedback AnyOf(&[ConversationsRead]); paged, reads_log;
 
+    get "/api/export" exports::export_conversations AnyOf(&[ConversationsRead]); served = Home, reads_query, streams = Lines;
+
+    get "/api/users/export" exports::export_user AnyOf(&[UsersAdmin]); served = Home, reads_query, streams = Lines;
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;
     patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;

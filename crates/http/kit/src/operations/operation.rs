@@ -35,6 +35,8 @@ pub enum Streams {
     Never,
     /// All.
     Always,
+    /// All, with lines of JSON in place of events.
+    Lines,
     /// Those that accept `text/event-stream`.
     IfAccepted,
     /// Those whose body has `"stream": true`.

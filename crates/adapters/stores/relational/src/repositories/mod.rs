@@ -3,6 +3,7 @@
 //! store implements with the texts. The parameters of a statement are named by their numbers.
 
 mod agents;
+mod conversation_scans;
 mod conversations;
 mod credentials;
 mod events;
@@ -23,6 +24,7 @@ mod turns;
 mod users;
 
 pub use agents::AgentSql;
+pub use conversation_scans::ConversationScanSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
 pub use events::EventSql;
@@ -49,6 +51,7 @@ use crate::{
 /// The statements of a store on all that it stores.
 pub trait RepositorySql:
     AgentSql
+    + ConversationScanSql
     + ConversationSql
     + CredentialSql
     + EventSql
@@ -106,6 +109,7 @@ pub fn storage<S: RepositorySql>(
 pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
     let statements = [
         <S as AgentSql>::STATEMENTS,
+        <S as ConversationScanSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
