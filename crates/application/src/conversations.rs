@@ -138,6 +138,7 @@ impl ConversationService {
                 id,
                 expected,
                 only_of: caller.confined_to().map(ToOwned::to_owned),
+                idle_since_before: None,
                 stamp,
             };
             match self.ports.writes.write(delete).await {

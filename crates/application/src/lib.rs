@@ -16,6 +16,7 @@ pub mod conversations;
 mod detach_on_drop;
 pub mod engines;
 pub mod events;
+pub mod expiry;
 pub mod exports;
 pub mod idempotency;
 mod keyed_semaphore;

@@ -75,6 +75,7 @@ pub mod handed_over;
 pub mod hidden_events;
 pub mod history;
 pub mod idempotency_repository;
+pub mod idle_conversations;
 pub mod imports;
 pub mod instructions;
 pub mod log_replay;
@@ -126,5 +127,6 @@ pub mod waiting_turns;
 pub mod write_conditions;
 pub mod write_groups;
 
+pub use log::events;
 pub use lookup::journal;
 pub use store::Store;

@@ -192,6 +192,7 @@ pub async fn notes_are_purged_with_their_conversation(storage: &Store) {
         id: fixture::conversation_id(1),
         expected: None,
         only_of: None,
+        idle_since_before: None,
         stamp: fixture::stamp(6_000),
     };
     storage.writes.write(delete).await.success();

@@ -205,6 +205,7 @@ impl Written<dyn ConversationRepository> {
             id,
             expected,
             only_of: None,
+            idle_since_before: None,
             stamp: stamp.clone(),
         };
         self.writes.write(delete).await

@@ -290,6 +290,7 @@ pub async fn unconfirmed_changes_are_written_once(storage: &Store) {
         id: fixture::conversation_id(number),
         expected: Some(2),
         only_of: None,
+        idle_since_before: None,
         stamp: stamp.clone(),
     });
     let deleted = deleted.await;

@@ -46,6 +46,7 @@ pub mod message;
 pub mod note;
 pub mod open_enum;
 pub mod page;
+pub mod period;
 pub mod placeholder;
 pub mod principal;
 pub mod problem;

@@ -77,7 +77,7 @@ pub use reply_engine::{
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
-pub use sweep_repository::{SweepRepository, TurnAddress};
+pub use sweep_repository::{AgentRetention, SweepRepository, TurnAddress};
 pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;

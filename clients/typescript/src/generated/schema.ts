@@ -800,6 +800,12 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -875,6 +881,12 @@ export interface components {
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfigPatch"] | null;
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string | null;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][] | null;
             /**
@@ -1563,6 +1575,12 @@ export interface components {
             personality?: string;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -3935,6 +3953,8 @@ export interface components {
         ConversationId: components["schemas"]["ConversationId"];
         /** @description `nextCursor` of the previous page. */
         Cursor: string;
+        /** @description Only conversations whose last message is of this time or later. */
+        From: components["schemas"]["Timestamp"];
         /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
         IdempotencyKey: string;
         /** @description Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any. */
@@ -3951,6 +3971,8 @@ export interface components {
         MessageOfStaffMessageId: components["schemas"]["MessageId"];
         /** @description `asc`: oldest first (default). `desc`: newest first. */
         Order: "asc" | "desc";
+        /** @description Only conversations whose last message is from before this time. */
+        To: components["schemas"]["Timestamp"];
         /** @description The turn. */
         TurnId: components["schemas"]["TurnId"];
         /** @description The user. */
@@ -4597,12 +4619,20 @@ export interface operations {
                 assignee?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Only conversations whose last message is of this time or later. */
+                from?: components["parameters"]["From"];
                 /** @description `staff`: only conversations that people handle. `agent`: only the others. */
                 handledBy?: "agent" | "staff";
                 /** @description Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user. */
                 key?: string;
-                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: components["parameters"]["Limit"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. With `from`, `to`, `metadata.name` or `rating` one request looks at about 10,000 conversations, so a page can be short, or empty, although others follow. Default 20. */
+                limit?: number;
+                /** @description Only conversations with this value of the pair `name` of their metadata. Any name may follow the dot, and several pairs may be given. */
+                "metadata.name"?: string;
+                /** @description Only conversations with a message that is rated so. For users only their own ratings count. */
+                rating?: "up" | "down";
+                /** @description Only conversations whose last message is from before this time. */
+                to?: components["parameters"]["To"];
                 /** @description Only conversations of this user. */
                 userId?: string;
                 /** @description `true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it. */
@@ -5522,9 +5552,9 @@ export interface operations {
                 /** @description `ndjson` or `openai`. Default `ndjson`. */
                 format?: "ndjson" | "openai";
                 /** @description Only conversations whose last message is of this time or later. */
-                from?: components["schemas"]["Timestamp"];
+                from?: components["parameters"]["From"];
                 /** @description Only conversations whose last message is from before this time. */
-                to?: components["schemas"]["Timestamp"];
+                to?: components["parameters"]["To"];
             };
             header?: {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EngineSettings, EventSettings,
-    LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings, ServerSettings,
-    SettingKey, SettingsError, ToolServer, protocols, sources::gather, tool_servers,
-    values::Values,
+    AuthSettings, BusSettings, ConsoleSettings, ConversationSettings, DatabaseSettings,
+    EngineSettings, EventSettings, LimitSettings, LogSettings, MisnamedVariable, ModelSettings,
+    RegionSettings, ServerSettings, SettingKey, SettingsError, ToolServer, protocols,
+    sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -41,6 +41,8 @@ pub struct Settings {
     pub tool_servers: Vec<ToolServer>,
     /// `EVENTS__…`: the event log.
     pub events: EventSettings,
+    /// Settings of conversations.
+    pub conversations: ConversationSettings,
     /// `LOG__…`: level and format of the log.
     pub log: LogSettings,
     /// Variables that are ignored, although their names are nearly those of settings.
@@ -116,6 +118,7 @@ impl Settings {
             models: ModelSettings::read(values, &[RULES]),
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
+            conversations: ConversationSettings::read(values),
             log: LogSettings::read(values),
             misnamed: values.misnamed().to_vec(),
         }

@@ -11,6 +11,7 @@
 mod auth;
 mod bus;
 mod console;
+mod conversations;
 mod database;
 mod engines;
 mod error;
@@ -33,6 +34,7 @@ mod values;
 pub use auth::AuthSettings;
 pub use bus::{BusSettings, BusUrl, LimitsWhenDown};
 pub use console::ConsoleSettings;
+pub use conversations::ConversationSettings;
 pub use database::{DatabaseKind, DatabaseSettings, DatabaseUrl};
 pub use engines::EngineSettings;
 pub use error::{InvalidSetting, SettingsError};

@@ -74,6 +74,12 @@ macro_rules! conversation_promises {
                 a_fork_outlives_the_original,
                 a_fork_copies_the_greeting,
             }
+            idle_conversations {
+                agents_are_listed_with_their_retention,
+                conversations_are_idle_since_their_last_message,
+                imported_conversations_are_not_idle_before_their_import,
+                conversations_with_open_turns_are_not_idle,
+            }
             imports {
                 imported_messages_are_stored_unchanged,
                 imported_messages_are_found_by_the_clients_id,

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{ConversationError, conversations::ConversationListing};
-use domain::{AgentId, Conversation, ConversationKey, FaultCode};
+use domain::{AgentId, Audience, Conversation, ConversationKey, FaultCode, Rating, Timestamp};
 use kit::{
     auth::{Authorized, ConversationsRead},
     problem::ApiError,
@@ -10,10 +10,14 @@ use kit::{
     request::{PagePermit, QueryParameters},
     state::HttpState,
 };
-use ports::Handling;
+use ports::{ConversationConditions, Handling, RatingCondition};
+
+use crate::turns::TIME_IN_WORDS;
 
 /// The maximum length of the name of a member of staff, in characters.
 const MAX_ASSIGNEE: u32 = 128;
+/// The beginning of the parameters that name a pair of metadata.
+const METADATA: &str = "metadata.";
 
 /// List conversations, the one with the latest activity first.
 #[utoipa::path(
@@ -25,7 +29,11 @@ const MAX_ASSIGNEE: u32 = 128;
         ("handledBy" = inline(Option<HandlerParameter>), Query, description = "`staff`: only conversations that people handle. `agent`: only the others."),
         ("assignee" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only conversations that this member of staff has taken over. Users cannot filter by it."),
         ("waiting" = inline(Option<WaitingParameter>), Query, description = "`true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("from" = Option<Timestamp>, Query, description = "Only conversations whose last message is of this time or later."),
+        ("to" = Option<Timestamp>, Query, description = "Only conversations whose last message is from before this time."),
+        ("metadata.name" = Option<String>, Query, description = "Only conversations with this value of the pair `name` of their metadata. Any name may follow the dot, and several pairs may be given."),
+        ("rating" = inline(Option<RatingParameter>), Query, description = "Only conversations with a message that is rated so. For users only their own ratings count."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. With `from`, `to`, `metadata.name` or `rating` one request looks at about 10,000 conversations, so a page can be short, or empty, although others follow. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of conversations.", body = PageOf<Conversation>)),
@@ -43,10 +51,13 @@ pub async fn list_conversations(
         "handledBy",
         "assignee",
         "waiting",
+        "from",
+        "to",
+        "rating",
         "limit",
         "cursor",
     ];
-    let mut query = QueryParameters::read(&request, &known);
+    let mut query = QueryParameters::read_with_prefix(&request, &known, METADATA);
     let limit = query.limit();
     let agent = query.text("agentId").map(str::parse::<AgentId>);
     let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
@@ -55,8 +66,9 @@ pub async fn list_conversations(
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
     }
     let handling = handling(&mut query);
-    if key.is_some() && handling.is_some() {
-        let detail = "cannot be combined with 'handledBy', 'assignee' and 'waiting'";
+    let conditions = conditions(&mut query, authorized.caller().audience());
+    if key.is_some() && (handling.is_some() || !conditions.is_empty()) {
+        let detail = "can be combined with 'agentId' and 'userId' only";
         query.add_fault("key", FaultCode::NotCombinable, detail);
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
@@ -78,6 +90,7 @@ pub async fn list_conversations(
             agent_id,
             user_id,
             handling,
+            conditions,
         };
         let cursor = cursor.as_deref();
         conversations.list(caller, listing, cursor, limit).await
@@ -89,6 +102,29 @@ pub async fn list_conversations(
         other => other.into(),
     })?;
     Ok(reads::page(&request, page))
+}
+
+/// Reads the conditions that no index answers. To users only their own ratings exist.
+fn conditions(query: &mut QueryParameters, audience: Audience) -> ConversationConditions {
+    let rating = match query.text("rating") {
+        None => None,
+        Some("up") => Some(Rating::Up),
+        Some("down") => Some(Rating::Down),
+        Some(_) => {
+            let detail = "must be 'up' or 'down'";
+            query.add_fault("rating", FaultCode::UnknownValue, detail);
+            None
+        }
+    };
+    ConversationConditions {
+        from: query.parsed("from", TIME_IN_WORDS),
+        to: query.parsed("to", TIME_IN_WORDS),
+        metadata: query.prefixed(METADATA),
+        rating: rating.map(|rating| RatingCondition {
+            rating,
+            by_user: audience == Audience::User,
+        }),
+    }
 }
 
 /// Reads who handles the conversations.
@@ -127,6 +163,17 @@ enum HandlerParameter {
     Agent,
     /// People.
     Staff,
+}
+
+/// The schema of the parameter `rating`.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum RatingParameter {
+    /// Good.
+    Up,
+    /// Not good.
+    Down,
 }
 
 /// The schema of the parameter `waiting`.

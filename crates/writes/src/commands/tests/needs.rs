@@ -213,6 +213,7 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
         id: fixture::conversation_id(1),
         expected: Some(1),
         only_of: None,
+        idle_since_before: None,
         stamp: stamp(),
     };
     assert_eq!(asks_enough(&delete).ends.len(), 2);

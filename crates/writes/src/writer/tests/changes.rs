@@ -140,6 +140,7 @@ pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
         id: fixture::conversation_id(number),
         expected: None,
         only_of: None,
+        idle_since_before: None,
         stamp: fixture::stamp(1),
     }
 }
