@@ -30,6 +30,7 @@ mod console;
 mod context;
 mod conversation_keys;
 mod conversations;
+mod copied_agents;
 mod credential_idempotency;
 mod documented;
 mod drift;
