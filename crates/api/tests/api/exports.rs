@@ -45,13 +45,8 @@ async fn reader(api: &ApiServer) -> Caller {
     api.caller_with_scopes(&[Scope::UsersAdmin]).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn everything_about_a_user_is_exported() {
-    let api = ApiServer::start().await;
-    let agent = api.agent_id().await;
-    let first = imported(&api, &agent, "ada", 2, 1).await;
-    imported(&api, &agent, "bob", 2, 2).await;
-    let path = format!("/api/conversations/{}", id_of(&first));
+/// Adds a note, a reply that is rated and a message that is edited to an imported conversation of Ada.
+async fn talk(api: &ApiServer, first: &Value, path: &str) {
     let writer = api.writer();
     let note = json!({"content": "Called back."});
     writer.post(&format!("{path}/notes"), note).await.created();
@@ -59,7 +54,7 @@ async fn everything_about_a_user_is_exported() {
     let reply = api.chat(chat).await;
     let feedback = format!(
         "{path}/messages/{}/feedback",
-        reply["messageId"].as_str().unwrap()
+        reply["messageId"].as_str().expect("a reply")
     );
     let rating = json!({"rating": "up", "userId": "ada"});
     assert_eq!(writer.put(&feedback, rating).await.status, 200);
@@ -70,6 +65,24 @@ async fn everything_about_a_user_is_exported() {
         "supersedes": messages["data"][2]["id"],
     });
     api.chat(edit).await;
+}
+
+fn without_type(line: &Value) -> Value {
+    let mut line = line.clone();
+    let members = line.as_object_mut().expect("an object");
+    members.remove("type");
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_about_a_user_is_exported() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let first = imported(&api, &agent, "ada", 2, 1).await;
+    imported(&api, &agent, "bob", 2, 2).await;
+    let path = format!("/api/conversations/{}", id_of(&first));
+    talk(&api, &first, &path).await;
+    let writer = api.writer();
     let draft = json!({"name": "Ada", "context": "On plan Pro."});
     let stored = writer.put("/api/users?userId=ada", draft).await.created();
     let exported = lines(&reader(&api).await, "/api/users/export?userId=ada").await;
@@ -90,11 +103,6 @@ async fn everything_about_a_user_is_exported() {
             "end"
         ]
     );
-    let without_type = |line: &Value| {
-        let mut line = line.clone();
-        line.as_object_mut().unwrap().remove("type");
-        line
-    };
     assert_eq!(without_type(&exported[0]), stored);
     let shown = api.reader().get(&path).await.ok();
     assert_eq!(without_type(&exported[1]), shown);

@@ -41,6 +41,14 @@ struct Position {
     id: Uuid,
 }
 
+const fn scan_order(by_waiting: bool) -> ScanOrder {
+    if by_waiting {
+        ScanOrder::Waiting
+    } else {
+        ScanOrder::Activity
+    }
+}
+
 impl ConversationService {
     /// Lists conversations, latest activity first, and returns the cursor of the next page.
     pub async fn list(
@@ -78,11 +86,7 @@ impl ConversationService {
             let scan = ConversationScan {
                 filter,
                 conditions: listing.conditions.clone(),
-                order: if by_waiting {
-                    ScanOrder::Waiting
-                } else {
-                    ScanOrder::Activity
-                },
+                order: scan_order(by_waiting),
                 after,
                 limit,
             };

@@ -50,13 +50,7 @@ pub(super) async fn page<S: ConversationScanSql>(
     let agents = agent_ids(&filter.agents);
     let metadata = serde_json::to_value(&conditions.metadata).unwrap_or_default();
     let metadata = (!conditions.metadata.is_empty()).then_some(&metadata);
-    let (handler, assignee) = match &filter.handling {
-        None => (None, None),
-        Some(Handling::Agent) => (Some("agent"), None),
-        Some(Handling::Staff(assignee) | Handling::Waiting(assignee)) => {
-            (Some("staff"), assignee.as_deref())
-        }
-    };
+    let (handler, assignee) = handled_by(filter.handling.as_ref());
     let RatingCondition { rating, by_user } = conditions.rating.unwrap_or(RatingCondition {
         rating: Rating::Up,
         by_user: false,
@@ -91,20 +85,34 @@ pub(super) async fn page<S: ConversationScanSql>(
     };
     parameters.push(after.map_or(first_id, |it| it.id.uuid()).into());
     parameters.extend(key);
-    let statement = match (scan.order, &filter.user_id) {
-        (ScanOrder::Activity, None) => S::BY_ACTIVITY,
-        (ScanOrder::Activity, Some(_)) => S::BY_ACTIVITY_OF_USER,
-        (ScanOrder::Waiting, _) => S::BY_WAITING,
-        (ScanOrder::Id, None) => S::BY_ID,
-        (ScanOrder::Id, Some(_)) => S::BY_ID_OF_USER,
-    };
-    let rows = store.fetch_all(statement, &parameters).await?;
+    let rows = store.fetch_all(statement::<S>(scan), &parameters).await?;
     let convert = |row: StoredConversation| row.try_into();
     let page = read::as_of_scan("conversations", &rows, scan.limit, convert)?;
     Ok(page.map(|(items, last)| ScannedConversations {
         next: last.map(|last| position(&last.item, last.sort_seq.0, scan.order)),
         items,
     }))
+}
+
+fn statement<S: ConversationScanSql>(scan: &ConversationScan) -> &'static str {
+    match (scan.order, &scan.filter.user_id) {
+        (ScanOrder::Activity, None) => S::BY_ACTIVITY,
+        (ScanOrder::Activity, Some(_)) => S::BY_ACTIVITY_OF_USER,
+        (ScanOrder::Waiting, _) => S::BY_WAITING,
+        (ScanOrder::Id, None) => S::BY_ID,
+        (ScanOrder::Id, Some(_)) => S::BY_ID_OF_USER,
+    }
+}
+
+/// Returns the side that handles the conversations, and the member of staff.
+fn handled_by(handling: Option<&Handling>) -> (Option<&'static str>, Option<&str>) {
+    match handling {
+        None => (None, None),
+        Some(Handling::Agent) => (Some("agent"), None),
+        Some(Handling::Staff(assignee) | Handling::Waiting(assignee)) => {
+            (Some("staff"), assignee.as_deref())
+        }
+    }
 }
 
 fn position(last: &Conversation, sort_seq: i64, order: ScanOrder) -> ConversationPosition {
