@@ -31,8 +31,9 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use anyhow::Result;
 use application::{
-    cache::CachedPorts,
+    cache::{CachedPorts, CachedWrites},
     erasure::Eraser,
+    expiry::ConversationExpiry,
     followers::{FollowerRunner, FollowerWork},
     node::Node,
     purge::Purge,
@@ -120,7 +121,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let realtime = realtime::wire(&parts, &clock).await?;
     let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
-    start_maintenance(&parts, &node);
+    start_maintenance(&parts, &node, &cached.writes);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
     let (state, surfaces) = states::states(&parts, auth, region, &node, ids)?;
@@ -202,11 +203,19 @@ fn start_followers(
 
 /// Starts the tasks that maintain the store, the node's lease and the metrics. A replica is
 /// maintained at home.
-fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
+fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>, writes: &CachedWrites) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     if parts.peers.home.is_none() {
         let maintenance = || Arc::clone(&parts.storage.maintenance);
         let purge = Purge::new(maintenance(), parts.settings.erasure.within);
+        let expiry = ConversationExpiry::new(
+            Arc::clone(&parts.storage.tenants),
+            Arc::clone(&parts.storage.sweep),
+            maintenance(),
+            writes.clone(),
+            parts.settings.conversations.retention,
+        );
+        tasks.spawn(expiry.run(stop.clone()));
         tasks.spawn(purge.run(stop.clone()));
     }
     let joined = Arc::clone(node).renew_on_join();

@@ -4,6 +4,7 @@ mod creating;
 mod error;
 mod feedback;
 mod forking;
+mod importing;
 mod listing;
 mod notes;
 mod searching;
@@ -143,6 +144,7 @@ impl ConversationService {
                 expected,
                 only_of: caller.confined_to().map(ToOwned::to_owned),
                 is_erasure: false,
+                idle_since_before: None,
                 stamp,
             };
             match self.ports.writes.write(delete).await {

@@ -115,6 +115,7 @@ impl Eraser {
             expected: None,
             only_of: Some(user_id.to_owned()),
             is_erasure: true,
+            idle_since_before: None,
             stamp: self.stamp(),
         };
         self.writes.write(delete).await

@@ -31,7 +31,7 @@ pub(crate) async fn head(storage: &Store, tenant: &TenantId) -> Seq {
 }
 
 /// Reads all events of the fixture's tenant.
-pub(crate) async fn events(storage: &Store) -> Vec<Event> {
+pub async fn events(storage: &Store) -> Vec<Event> {
     events_after(storage, Seq(0)).await
 }
 

@@ -193,6 +193,7 @@ pub async fn notes_are_purged_with_their_conversation(storage: &Store) {
         expected: None,
         only_of: None,
         is_erasure: false,
+        idle_since_before: None,
         stamp: fixture::stamp(6_000),
     };
     storage.writes.write(delete).await.success();

@@ -84,6 +84,7 @@ fn full_config(text: &str) -> AgentConfig {
         fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),
         instructions: some(),
         greeting: some(),
+        retention: some(),
         profile: Some(full_profile(text)),
         titles: Some(TitlesConfig {
             engine: some(),

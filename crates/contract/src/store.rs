@@ -206,6 +206,7 @@ impl Written<dyn ConversationRepository> {
             expected,
             only_of: None,
             is_erasure: false,
+            idle_since_before: None,
             stamp: stamp.clone(),
         };
         self.writes.write(delete).await

@@ -291,6 +291,7 @@ pub async fn unconfirmed_changes_are_written_once(storage: &Store) {
         expected: Some(2),
         only_of: None,
         is_erasure: false,
+        idle_since_before: None,
         stamp: stamp.clone(),
     });
     let deleted = deleted.await;

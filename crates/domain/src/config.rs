@@ -1,6 +1,6 @@
 //! The configuration of an agent, returned with the content that was sent.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,7 @@ use crate::{
     FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, TitlesConfig, ToolEntry,
     UnknownMembers,
     fault::push_index,
+    period::Period,
     placeholder::{self, names_user},
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -105,6 +106,14 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub allow_hand_over: Option<bool>,
+    /// The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+    /// or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(pattern = "^[0-9]{1,9}[smhd]$", nullable = false, example = "30d")
+    )]
+    pub retention: Option<String>,
     /// Reply of the rule engine if no rule matches. Default: built from name and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -255,8 +264,8 @@ pub struct LlmSettings {
 
 impl AgentConfig {
     /// Returns the effective timeout of one request to a model.
-    pub fn timeout(&self) -> std::time::Duration {
-        std::time::Duration::from_millis(u64::from(self.timeout_ms.unwrap_or(60_000)))
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(u64::from(self.timeout_ms.unwrap_or(60_000)))
     }
 
     /// Returns the faults that the schema of a single member cannot express. Pointers are relative
@@ -276,6 +285,10 @@ impl AgentConfig {
         faults.extend(self.check_tools());
         let metadata = self.metadata.iter().flat_map(check_metadata);
         faults.extend(metadata.map(|fault| fault.below("/metadata")));
+        if self.retention.is_some() && self.retention().is_none() {
+            let detail = "from 1m to 3650d";
+            faults.push(InputFault::new("/retention", FaultCode::BadFormat, detail));
+        }
         let profile = self.profile.iter().flat_map(ProfileConfig::check);
         faults.extend(profile.map(|fault| fault.below("/profile")));
         faults
@@ -283,6 +296,11 @@ impl AgentConfig {
 }
 
 impl AgentConfig {
+    /// Returns the time after its last message for which a conversation is kept.
+    pub fn retention(&self) -> Option<Duration> {
+        parse_retention(self.retention.as_deref()?)
+    }
+
     /// Returns whether a reply by rules can contain the name of the user.
     pub fn names_user(&self) -> bool {
         let answers = self.rules.iter().flatten().flat_map(Rule::answers);
@@ -309,6 +327,15 @@ impl AgentConfig {
             })
             .collect()
     }
+}
+
+/// The permitted times for which a conversation is kept after its last message.
+pub const RETENTION: RangeInclusive<Duration> =
+    Duration::from_mins(1)..=Duration::from_hours(3_650 * 24);
+
+/// Parses the time for which a conversation is kept.
+pub fn parse_retention(text: &str) -> Option<Duration> {
+    Period::parse_in(text, RETENTION).map(|period| period.0)
 }
 
 /// Checks the string pairs of a `metadata` object. Pointers are relative to it.

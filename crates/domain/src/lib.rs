@@ -19,6 +19,7 @@ pub mod chat;
 pub mod client_tool;
 pub mod config;
 pub mod conversation;
+pub mod conversation_import;
 pub mod conversation_key;
 pub mod credential;
 mod credential_change;
@@ -46,6 +47,7 @@ pub mod message;
 pub mod note;
 pub mod open_enum;
 pub mod page;
+pub mod period;
 pub mod placeholder;
 pub mod principal;
 pub mod problem;
@@ -91,6 +93,7 @@ pub use conversation::{
     Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
     TextMatch,
 };
+pub use conversation_import::{ConversationImport, ImportedMessage};
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
 pub use credential_draft::CredentialDraft;

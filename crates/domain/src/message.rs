@@ -48,8 +48,8 @@ pub struct Message {
     pub id: MessageId,
     /// The conversation of the message.
     pub conversation_id: ConversationId,
-    /// The turn it belongs to; null for a greeting and for messages of staff. If the message was answered
-    /// again, the newest of its turns.
+    /// The turn it belongs to; null for a greeting, for messages of staff and for imported ones. If the message
+    /// was answered again, the newest of its turns.
     pub turn_id: Option<TurnId>,
     /// The position in the conversation: 1, 2, 3 …
     pub seq: i64,
@@ -57,7 +57,7 @@ pub struct Message {
     pub role: Role,
     /// The text of the message.
     pub content: String,
-    /// The time at which it was stored.
+    /// The time at which it was stored, or that with which it was imported.
     pub created_at: Timestamp,
     /// On agent messages that a person has written: who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +138,17 @@ impl Message {
     /// Returns whether a person has written the message in place of the agent.
     pub const fn is_of_staff(&self) -> bool {
         self.author.is_some()
+    }
+
+    /// Returns the client's id of a message that has no turn, which would have it.
+    pub fn own_client_message_id(&self) -> Option<&str> {
+        let id = self.client_message_id.as_deref();
+        id.filter(|_| self.turn_id.is_none())
+    }
+
+    /// Returns whether it is the greeting of the agent: its version knows no other message without a turn.
+    pub fn is_greeting(&self) -> bool {
+        self.role == Role::Agent && self.turn_id.is_none() && self.agent_version.is_some()
     }
 
     /// Returns the id by which the pages of protocols know the message: the client's own, if a user has sent it

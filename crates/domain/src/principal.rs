@@ -187,6 +187,11 @@ impl Principal {
         has_scope && self.audience() == Audience::Staff
     }
 
+    /// Returns whether the request is one of a user: by its credential, or because it names one.
+    pub const fn names_a_user(&self) -> bool {
+        self.names_user || self.user_id.is_some()
+    }
+
     /// Returns the scope that this principal lacks to act as staff, such as to change what models are told or
     /// the user of a conversation; `None` if it can. Users can only with `conversations:all`, and whoever
     /// names a user for a request has no more rights.

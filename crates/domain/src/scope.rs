@@ -48,7 +48,7 @@ scopes! {
     EventsRead = "events:read",
     /// Read the service's metrics, and list its nodes.
     MetricsRead = "metrics:read",
-    /// Store what models are told about users, and read it.
+    /// Store what models are told about users, read it, and erase users.
     UsersAdmin = "users:admin",
     /// Create, change, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",

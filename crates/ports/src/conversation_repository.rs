@@ -9,7 +9,7 @@ use domain::{
 };
 use serde::Serialize;
 
-use crate::RepositoryError;
+use crate::{ConversationScan, RepositoryError, ScannedConversations};
 
 /// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -195,6 +195,30 @@ pub enum FirstMessages {
     Greeting(Message),
     /// Those of another conversation of the same agent and user.
     Forked(ForkedMessages),
+    /// Those of a conversation that was led elsewhere, numbered from 1.
+    Imported(Vec<Message>),
+}
+
+impl FirstMessages {
+    /// Returns the conversation from which they are copied.
+    pub const fn copied_from(&self) -> Option<ConversationId> {
+        match self {
+            Self::Forked(copied) => Some(copied.from),
+            Self::None | Self::Greeting(_) | Self::Imported(_) => None,
+        }
+    }
+
+    /// Returns the number of messages of staff among them.
+    pub fn of_staff(&self) -> i64 {
+        match self {
+            Self::None | Self::Greeting(_) => 0,
+            Self::Forked(copied) => copied.of_staff,
+            Self::Imported(messages) => {
+                let of_staff = messages.iter().filter(|it| it.is_of_staff());
+                i64::try_from(of_staff.count()).unwrap_or(i64::MAX)
+            }
+        }
+    }
 }
 
 /// The text of a message.
@@ -260,6 +284,15 @@ pub trait ConversationRepository: Send + Sync {
         let context = |found: Listed<Conversation>| found.item.context.map(Arc::from);
         Ok(found.map(|found| found.and_then(context)))
     }
+
+    /// Lists the conversations that meet conditions. Looks at about [`SCAN_LENGTH`](crate::SCAN_LENGTH)
+    /// conversations, so a page can be short, or empty, although others follow. A page MUST end at about
+    /// `sizes::PAGE_BYTES`.
+    async fn scan(
+        &self,
+        tenant: &TenantId,
+        scan: &ConversationScan,
+    ) -> Result<AsOf<ScannedConversations>, RepositoryError>;
 
     /// Lists conversations, latest activity first unless they are filtered by waiting, in the commit order of the transactions that
     /// were the activity, whatever their timestamps. A page MUST end at about `sizes::PAGE_BYTES`

@@ -12,6 +12,7 @@
 pub mod agent_repository;
 pub mod clock;
 pub mod conversation_repository;
+mod conversation_scan;
 pub mod credential_repository;
 pub mod document_source;
 pub mod erasure_repository;
@@ -50,6 +51,10 @@ pub use conversation_repository::{
     Handling, HistoryQuery, ListingOrder, MessageCounts, MessageQuery, MessageReference,
     SORT_SEQ_OF_RESULT,
 };
+pub use conversation_scan::{
+    ConversationConditions, ConversationScan, RatingCondition, SCAN_LENGTH, ScanOrder,
+    ScannedConversations,
+};
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};
 pub use erasure_repository::{ErasureRepository, PendingErasure};
@@ -82,7 +87,7 @@ pub use search_index::{
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
-pub use sweep_repository::{SweepRepository, TurnAddress};
+pub use sweep_repository::{AgentRetention, SweepRepository, TurnAddress};
 pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;

@@ -1,9 +1,9 @@
-//! Turns without a live node, and turns that waited too long.
+//! Turns without a live node, turns that waited too long, and conversations that are kept no longer.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{ConversationId, NodeId, TenantId, TurnId};
+use domain::{AgentId, ConversationId, NodeId, TenantId, Timestamp, TurnId};
 
 use crate::RepositoryError;
 
@@ -18,7 +18,16 @@ pub struct TurnAddress {
     pub turn_id: TurnId,
 }
 
-/// Turns without a live node, and turns that waited too long. Turns that a version of a higher level
+/// An agent, and how long its conversations are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRetention {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// The time that it states, as it is written in its configuration.
+    pub retention: Option<String>,
+}
+
+/// Turns without a live node, turns that waited too long, and conversations that are kept no longer. Turns that a version of a higher level
 /// has marked with it MUST be left to nodes of that level: no method returns them.
 #[async_trait]
 pub trait SweepRepository: Send + Sync {
@@ -39,6 +48,27 @@ pub trait SweepRepository: Send + Sync {
 
     /// Returns the turns in progress under a node.
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError>;
+
+    /// Lists the agents of a tenant after one, in the order of their ids, at most `limit`: all, or only those that
+    /// state how long their conversations are kept.
+    async fn agents_with_retention(
+        &self,
+        tenant: &TenantId,
+        after: Option<AgentId>,
+        all: bool,
+        limit: usize,
+    ) -> Result<Vec<AgentRetention>, RepositoryError>;
+
+    /// Returns at most `limit` conversations with an agent whose last message is from before a time, the oldest
+    /// first: of one without messages the creation counts, and of an imported one not before its import. MUST
+    /// leave out those with an open turn or with a call that waits for an answer.
+    async fn idle_conversations(
+        &self,
+        tenant: &TenantId,
+        agent_id: AgentId,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<ConversationId>, RepositoryError>;
 
     /// Returns the queued turns of all tenants.
     async fn queued(&self) -> Result<Vec<TurnAddress>, RepositoryError>;

@@ -13,7 +13,7 @@ export const SCOPES: Record<Scope, string> = {
   "conversations:all": "For users: reach conversations of other users too.",
   "events:read": "Follow the event log.",
   "metrics:read": "Read the service's metrics, and list its nodes.",
-  "users:admin": "Store what models are told about users, and read it.",
+  "users:admin": "Store what models are told about users, read it, and erase users.",
   "keys:admin": "Create, change, rotate and revoke keys and clients.",
   "user-tokens:issue": "Issue tokens to users and withdraw them, and so act as any user.",
 };

@@ -36,6 +36,9 @@ export interface Operations {
   events: {
     list: "get /api/events"
   },
+  export: {
+    exportConversations: "get /api/export"
+  },
   feedback: {
     list: "get /api/feedback"
   },
@@ -88,7 +91,8 @@ export interface Operations {
     withdraw: "delete /api/user-tokens"
   },
   users: {
-    erase: "delete /api/users"
+    erase: "delete /api/users",
+    export: "get /api/users/export"
   },
   ws: {
     createTicket: "post /api/ws/tickets"
@@ -101,6 +105,7 @@ export const operations = {
   conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},rateMessage put /{id}/messages/{messageId}/feedback,deleteFeedback delete /{id}/messages/{messageId}/feedback,listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
   engines: "list get",
   events: "list get",
+  export: "exportConversations get",
   feedback: "list get",
   keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
   limits: "get get",
@@ -113,6 +118,6 @@ export const operations = {
   rules: "test post /test",
   turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
   userTokens: "create post,withdraw delete",
-  users: "erase delete",
+  users: "erase delete,export get /export",
   ws: "createTicket post /tickets"
 };

@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Create a conversation. The agent's greeting, if it has one, becomes its first message, unless the
-         *     conversation is a fork of another one.
+         *     conversation is a fork of another one or is imported with its own messages.
          */
         post: operations["create_conversation"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
@@ -259,6 +259,21 @@ export interface paths {
          *     and sockets send it.
          */
         get: operations["list_events"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/export": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * Export the conversations of the tenant with their messages.
+         * @description With the format `ndjson` each line is a JSON object, a resource with its `type`: `conversation`, and after each
+         *     its `message` lines. The last line is `{"type": "end", "counts": {…}}` with the number of lines of each type;
+         *     without it the export is not complete. With the format `openai` each line is one conversation as
+         *     `{"messages": [{"role", "content"}, …]}`, the form of examples for fine-tuning; the roles are `user` and
+         *     `assistant`, and there is no last line.
+         */
+        get: operations["export_conversations"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/feedback": {
@@ -530,6 +545,19 @@ export interface paths {
         patch: operations["patch_user"];
         trace?: never;
     };
+    "/api/users/export": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * Export everything that is stored about a user.
+         * @description Each line is a JSON object, a resource with its `type`: `user`, `conversation`, and after each conversation its
+         *     `message`, `turn` and `note` lines. Messages that others have replaced are included. The last line is
+         *     `{"type": "end", "counts": {…}}` with the number of lines of each type; without it the export is not complete.
+         */
+        get: operations["export_user"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/ws": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -780,6 +808,12 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -860,6 +894,12 @@ export interface components {
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfigPatch"] | null;
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string | null;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][] | null;
             /**
@@ -1558,6 +1598,12 @@ export interface components {
             personality?: string;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
+            /**
+             * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
+             *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
+             * @example 30d
+             */
+            retention?: string;
             /** @description Rules of the rule engine. Default: none. */
             rules?: components["schemas"]["Rule"][];
             /**
@@ -1736,10 +1782,20 @@ export interface components {
              */
             conversationKey?: string | null;
             /**
+             * @description The time at which such a conversation began: not after its first message, and not in the future. Only
+             *     keys and clients set it. Default: the time of the first message.
+             */
+            createdAt?: components["schemas"]["Timestamp"];
+            /**
              * @description The conversation whose messages the new one begins with: at most 1,000 messages that are not
              *     superseded. The new conversation has the same agent and user.
              */
             forkOf?: components["schemas"]["ForkRequest"];
+            /**
+             * @description The messages of a conversation that was led elsewhere, oldest first, in place of a greeting. Only keys
+             *     and clients set them, and not with `forkOf`. The body may then have 8 MiB.
+             */
+            messages?: components["schemas"]["ImportedMessage"][];
             /** @description Pairs of strings for the client's own use. */
             metadata?: components["schemas"]["Metadata"];
             /** @description A title for people. */
@@ -2006,6 +2062,18 @@ export interface components {
              */
             toolResults?: boolean | null;
         };
+        /** @description A message of an imported conversation. */
+        ImportedMessage: {
+            author?: components["schemas"]["AuthorDraft"] | null;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string | null;
+            /** @description The text. */
+            content: string;
+            /** @description The time of the message: not before that of the message before it, and not in the future. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description `user` or `agent`. */
+            role: components["schemas"]["Role"];
+        };
         /** @description The result of an introspection. */
         IntrospectionBody: components["schemas"]["GoodToken"] | components["schemas"]["NoToken"];
         /** @description An API key, without its secret. */
@@ -2271,7 +2339,7 @@ export interface components {
             content: string;
             /** @description The conversation of the message. */
             conversationId: components["schemas"]["ConversationId"];
-            /** @description The time at which it was stored. */
+            /** @description The time at which it was stored, or that with which it was imported. */
             createdAt: components["schemas"]["Timestamp"];
             /** @description On agent messages: the engine that produced the reply. */
             engine?: string;
@@ -3735,6 +3803,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The lines. */
+        Lines: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
         /** @description No available media type matches `Accept`. */
         NotAcceptable: {
             headers: {
@@ -3940,6 +4018,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description Nothing is stored about the user. */
+        UserNotFound: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The request is well-formed but not valid. */
         ValidationFailed: {
             headers: {
@@ -3962,14 +4050,18 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Only conversations with this agent. */
+        AgentId: string;
         /** @description The agent. */
-        AgentId: components["schemas"]["AgentId"];
+        AgentId_: components["schemas"]["AgentId"];
         /** @description The client. */
         ClientId: string;
         /** @description The conversation. */
         ConversationId: components["schemas"]["ConversationId"];
         /** @description `nextCursor` of the previous page. */
         Cursor: string;
+        /** @description Only conversations whose last message is of this time or later. */
+        From: components["schemas"]["Timestamp"];
         /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
         IdempotencyKey: string;
         /** @description Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any. */
@@ -3986,6 +4078,8 @@ export interface components {
         MessageOfStaffMessageId: components["schemas"]["MessageId"];
         /** @description `asc`: oldest first (default). `desc`: newest first. */
         Order: "asc" | "desc";
+        /** @description Only conversations whose last message is from before this time. */
+        To: components["schemas"]["Timestamp"];
         /** @description The turn. */
         TurnId: components["schemas"]["TurnId"];
         /** @description The user. */
@@ -4244,7 +4338,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4289,7 +4383,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4330,7 +4424,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4383,7 +4477,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4428,7 +4522,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -4627,19 +4721,27 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only conversations with this agent. */
-                agentId?: string;
+                agentId?: components["parameters"]["AgentId"];
                 /** @description Only conversations that this member of staff has taken over. Users cannot filter by it. */
                 assignee?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Only conversations whose last message is of this time or later. */
+                from?: components["parameters"]["From"];
                 /** @description `staff`: only conversations that people handle. `agent`: only the others. */
                 handledBy?: "agent" | "staff";
                 /** @description Only the conversation with this key of `agentId` and `userId`. Without `userId`, only a conversation that belongs to no user. */
                 key?: string;
-                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: components["parameters"]["Limit"];
+                /** @description Maximum number of items in the page. A page also ends at about 1 MiB. With `from`, `to`, `metadata.name` or `rating` one request looks at about 10,000 conversations, so a page can be short, or empty, although others follow. Default 20. */
+                limit?: number;
+                /** @description Only conversations with this value of the pair `name` of their metadata. Any name may follow the dot, and several pairs may be given. */
+                "metadata.name"?: string;
                 /** @description Only conversations whose title or one of whose messages contains all of these words, in any case; there are no operators. Sorted by their newest match. A call looks at the newest 10,000 matches, so a page may be short or empty and have a `nextCursor`. */
                 q?: string;
+                /** @description Only conversations with a message that is rated so. For users only their own ratings count. */
+                rating?: "up" | "down";
+                /** @description Only conversations whose last message is from before this time. */
+                to?: components["parameters"]["To"];
                 /** @description Only conversations of this user. */
                 userId?: string;
                 /** @description `true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it. */
@@ -4736,6 +4838,16 @@ export interface operations {
             404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
+            /** @description With `messages` or `createdAt`: the `conversationKey` is in use. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5532,6 +5644,41 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    export_conversations: {
+        parameters: {
+            query?: {
+                /** @description Only conversations with this agent. */
+                agentId?: components["parameters"]["AgentId"];
+                /** @description `ndjson` or `openai`. Default `ndjson`. */
+                format?: "ndjson" | "openai";
+                /** @description Only conversations whose last message is of this time or later. */
+                from?: components["parameters"]["From"];
+                /** @description Only conversations whose last message is from before this time. */
+                to?: components["parameters"]["To"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Lines"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6355,7 +6502,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["parameters"]["AgentId"];
+                id: components["parameters"]["AgentId_"];
             };
             cookie?: never;
         };
@@ -6912,8 +7059,6 @@ export interface operations {
             /** @description The erasure has begun. */
             202: {
                 headers: {
-                    Location: components["headers"]["Location"];
-                    "Preference-Applied": components["headers"]["PreferenceApplied"];
                     RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
@@ -6977,16 +7122,7 @@ export interface operations {
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["InsufficientScope"];
-            /** @description Nothing is stored about the user. */
-            404: {
-                headers: {
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            404: components["responses"]["UserNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
@@ -6994,6 +7130,36 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    export_user: {
+        parameters: {
+            query: {
+                /** @description The user. */
+                userId: components["parameters"]["UserId"];
+            };
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Lines"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["UserNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
         };

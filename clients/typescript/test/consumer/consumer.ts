@@ -91,7 +91,10 @@ export const calls: {
     create: async () => (await service.userTokens.create({ userId: id })).token,
     withdraw: () => service.userTokens.withdraw({ userId: id }),
   },
-  users: { erase: async () => (await service.users.erase({ userId: id })).erasureId },
+  users: {
+    erase: async () => (await service.users.erase({ userId: id })).erasureId,
+    export: () => service.users.export({ userId: id }),
+  },
   ws: { createTicket: async () => (await service.ws.createTicket({ scopes: ["events:read"] })).ticket },
 };
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EngineSettings, ErasureSettings,
-    EventSettings, LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings,
-    ServerSettings, SettingKey, SettingsError, ToolServer, protocols, sources::gather,
-    tool_servers, values::Values,
+    AuthSettings, BusSettings, ConsoleSettings, ConversationSettings, DatabaseSettings,
+    EngineSettings, ErasureSettings, EventSettings, LimitSettings, LogSettings, MisnamedVariable,
+    ModelSettings, RegionSettings, ServerSettings, SettingKey, SettingsError, ToolServer,
+    protocols, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -43,6 +43,8 @@ pub struct Settings {
     pub events: EventSettings,
     /// The erasure of deleted data.
     pub erasure: ErasureSettings,
+    /// Settings of conversations.
+    pub conversations: ConversationSettings,
     /// `LOG__…`: level and format of the log.
     pub log: LogSettings,
     /// Variables that are ignored, although their names are nearly those of settings.
@@ -119,6 +121,7 @@ impl Settings {
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             erasure: ErasureSettings::read(values),
+            conversations: ConversationSettings::read(values),
             log: LogSettings::read(values),
             misnamed: values.misnamed().to_vec(),
         }

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use domain::{RegionKey, RegionName, region::MIN_KEY_LENGTH, web_address::is_base_address};
-
-use super::{
-    DatabaseKind, DatabaseUrl,
-    events::{Period, period_in},
-    named::NamedSettings,
-    values::Values,
+use domain::{
+    RegionKey, RegionName, period::Period, region::MIN_KEY_LENGTH, web_address::is_base_address,
 };
+
+use super::{DatabaseKind, DatabaseUrl, named::NamedSettings, values::Values};
 
 const NAME: &str = "REGION__NAME";
 const HOME_URL: &str = "REGION__HOME_URL";
@@ -99,7 +96,7 @@ fn read_home(
         OFFLINE_FOR,
         Period(DEFAULT_OFFLINE),
         "a whole number followed by s, m or h, up to 24h",
-        |text| period_in(text, Duration::ZERO..=MAX_OFFLINE),
+        |text| Period::parse_in(text, Duration::ZERO..=MAX_OFFLINE),
     );
     if !values.is_set(HOME_URL) {
         if values.is_set(KEY) {

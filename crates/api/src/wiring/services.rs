@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use access::{CredentialService, UserTokens};
 use application::{
-    AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService, Toolbox,
-    TurnService, UserService,
+    AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService,
+    ExportService, Toolbox, TurnService, UserService,
     cache::{
         CachedAgents, CachedConversations, CachedPorts, CachedUsers, CachedWrites, Caches,
         FollowedTurns,
@@ -59,6 +59,11 @@ pub(super) fn build(
                 sizes: settings.limits.sizes.clone(),
                 rates: Arc::clone(&state.rates.principals),
             },
+        ),
+        exports: ExportService::new(
+            cached.clone(),
+            Arc::clone(&storage.users),
+            Arc::clone(&storage.notes),
         ),
         conversations: ConversationService::new(
             cached.clone(),

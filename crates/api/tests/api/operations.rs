@@ -172,7 +172,7 @@ impl Operation {
             .replace("{code}", "internal");
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
         match self.id {
-            "withdraw_user_tokens" | "patch_user" => path + "?userId=grace",
+            "withdraw_user_tokens" | "patch_user" | "export_user" => path + "?userId=grace",
             "erase_user" => path + "?userId=erased",
             // A new one each time.
             "put_user" => format!(

@@ -16,14 +16,14 @@ use domain::{
 use futures::future::BoxFuture;
 use ports::{
     AgentQuery, AgentRepository, ConditionalRows, ConversationName, ConversationQuery,
-    ConversationRepository, ConversationText, CredentialRepository, Decided, Decision,
-    EventDecision, EventLog, EventPage, EventQuery, Facts, FactsQuery, FarNodeReport,
+    ConversationRepository, ConversationScan, ConversationText, CredentialRepository, Decided,
+    Decision, EventDecision, EventLog, EventPage, EventQuery, Facts, FactsQuery, FarNodeReport,
     FollowerPosition, FollowerRepository, FollowerStep, FoundMessage, FoundTurn, HistoryQuery,
     IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
     Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
-    RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
-    TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError, WriteStore,
-    write_store::TurnRow,
+    RepositoryError, RetentionCutoffs, Rows, ScannedConversations, ShowKey, SigningKeyRepository,
+    Storage, TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError,
+    WriteStore, write_store::TurnRow,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -261,6 +261,7 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn find_by_name(tenant: &TenantId, name: &ConversationName) -> Option<ConversationId>;
     fn find_state(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationState>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
+    fn scan(tenant: &TenantId, scan: &ConversationScan) -> AsOf<ScannedConversations>;
     fn find_message(tenant: &TenantId, id: ConversationId, message: &MessageReference) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;

@@ -8,9 +8,9 @@ use domain::{
     Seq, TenantId,
 };
 use ports::{
-    Clock, ConversationName, ConversationQuery, ConversationRepository, ConversationText,
-    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
-    RepositoryError,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, ConversationScan,
+    ConversationText, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
+    RepositoryError, ScannedConversations,
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
@@ -159,6 +159,14 @@ impl ConversationRepository for CachedConversations {
         self.inner.texts(tenant, places).await
     }
 
+    async fn scan(
+        &self,
+        tenant: &TenantId,
+        scan: &ConversationScan,
+    ) -> Result<AsOf<ScannedConversations>, RepositoryError> {
+        self.inner.scan(tenant, scan).await
+    }
+
     async fn find_message(
         &self,
         tenant: &TenantId,
@@ -206,10 +214,7 @@ impl CachedCommand for CreateConversation {
             running_turn: None,
             newest_message: None,
         };
-        let copied = match &self.first_messages {
-            FirstMessages::Forked(copied) => Some(copied.from),
-            FirstMessages::None | FirstMessages::Greeting(_) => None,
-        };
+        let copied = self.first_messages.copied_from();
         let context = conversation.context.as_deref().map(Arc::from);
         (self.tenant.clone(), state, context, copied)
     }

@@ -1,9 +1,9 @@
 //! Creation of conversations.
 
 use domain::{
-    AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, ForkOrigin,
-    IdempotencyEntry, IdempotencyKey, Listed, Message, MessageId, Principal, Role, Seq, Stamp,
-    Timestamp, TitleSource, conversation::excerpt,
+    AgentId, Conversation, ConversationDraft, ConversationId, ConversationImport, ConversationKey,
+    ForkOrigin, IdempotencyEntry, IdempotencyKey, Listed, Message, MessageId, Principal, Role, Seq,
+    Stamp, Timestamp, TitleSource, conversation::excerpt,
 };
 use ports::{FirstMessages, Idempotent, RepositoryError};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct NewConversation {
     /// The conversation whose messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<Fork>,
+    /// What it takes over from elsewhere.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub import: Option<ConversationImport>,
     /// Title, metadata and context. It names no user: `user_id` does.
     #[serde(flatten)]
     pub draft: ConversationDraft,
@@ -76,6 +79,7 @@ pub(super) struct Origin {
     pub(super) last_message_at: Option<Timestamp>,
     pub(super) forked_from: Option<ForkOrigin>,
     pub(super) context: Option<String>,
+    pub(super) began_at: Timestamp,
 }
 
 impl ConversationService {
@@ -94,10 +98,10 @@ impl ConversationService {
         {
             return Err(ConversationError::NotPermitted(scope));
         }
-        let stamp = Stamp {
-            time: self.ports.clock.now(),
-            actor: caller.id.clone(),
-        };
+        if new.import.is_some() && caller.names_a_user() {
+            return Err(ConversationError::NotForUsers);
+        }
+        let stamp = self.stamp(caller);
         let entry = idempotency::new_entry(caller, "conversations.create", key, &new, stamp.time);
         let outcome = self.find_or_insert(caller, &new, &stamp, entry.as_ref());
         let (records, tenant) = (&*self.ports.idempotency, &caller.tenant);
@@ -123,12 +127,18 @@ impl ConversationService {
         stamp: &Stamp,
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<CreatedConversation>, ConversationError> {
-        let faults = new.draft.check();
+        let mut faults = new.draft.check();
+        let import = new.import.as_ref();
+        faults.extend(import.into_iter().flat_map(|it| it.check(stamp.time)));
         if !faults.is_empty() {
             return Err(ConversationError::Invalid(faults));
         }
         for _ in 0..CHANGE_ATTEMPTS {
             if let Some(existing) = self.find_existing(caller, new).await? {
+                // Messages are not added to a conversation that exists.
+                if new.import.is_some() {
+                    return Err(ConversationError::KeyInUse);
+                }
                 return Ok(Idempotent::Applied(CreatedConversation::Existing(existing)));
             }
             match self.insert(caller, new, stamp, entry).await {
@@ -185,9 +195,10 @@ impl ConversationService {
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<CreatedConversation>, ConversationError> {
         let (id, now) = (ConversationId::new(self.ports.ids.next_id()), stamp.time);
-        let origin = match new.fork_of {
-            Some(fork) => self.forked(caller, new, fork).await?,
-            None => self.greeted(caller, new, id, now).await?,
+        let origin = match (new.fork_of, &new.import) {
+            (Some(fork), _) => self.forked(caller, new, fork, now).await?,
+            (None, Some(import)) => self.imported(caller, new, import, (id, now))?,
+            (None, None) => self.greeted(caller, new, id, now).await?,
         };
         let conversation = Conversation {
             user_id: origin.user_id,
@@ -200,6 +211,7 @@ impl ConversationService {
             excerpt: origin.excerpt,
             forked_from: origin.forked_from,
             last_message_at: origin.last_message_at,
+            created_at: origin.began_at,
             ..Conversation::empty(id, origin.agent_id, now)
         };
         let entry = idempotency::with_result(entry, &conversation);
@@ -253,6 +265,7 @@ impl ConversationService {
             first_messages: greeting.map_or(FirstMessages::None, FirstMessages::Greeting),
             forked_from: None,
             context: None,
+            began_at: now,
         })
     }
 

@@ -29,6 +29,9 @@ pub enum ConversationError {
     /// The caller may not do this without a scope.
     #[error("needs the scope {}", .0.as_str())]
     NotPermitted(Scope),
+    /// Only keys and clients may do this.
+    #[error("only API keys and OAuth clients may do this")]
+    NotForUsers,
     /// The caller would be staff in its own conversation.
     #[error("nobody acts for staff in their own conversation")]
     OwnConversation,

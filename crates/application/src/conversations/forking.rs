@@ -1,8 +1,8 @@
 //! Creation of conversations that begin with the messages of another.
 
 use domain::{
-    ConversationId, FaultCode, ForkOrigin, InputFault, MessageId, Principal, UnknownMembers,
-    conversation::excerpt,
+    ConversationId, FaultCode, ForkOrigin, InputFault, MessageId, Principal, Timestamp,
+    UnknownMembers, conversation::excerpt,
 };
 use ports::{
     FirstMessages, ForkedMessages, FoundMessage, ListingOrder, MessageQuery, MessageReference,
@@ -35,6 +35,7 @@ impl ConversationService {
         caller: &Principal,
         new: &NewConversation,
         fork: Fork,
+        now: Timestamp,
     ) -> Result<Origin, ConversationError> {
         let from = fork.conversation_id;
         let state = self.find_accessible(caller, from).await?;
@@ -86,6 +87,7 @@ impl ConversationService {
                 unknown: UnknownMembers::default(),
             }),
             context,
+            began_at: now,
         })
     }
 

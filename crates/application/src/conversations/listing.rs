@@ -7,8 +7,8 @@ use domain::{
     Scope, Timestamp, cursor,
 };
 use ports::{
-    ConversationFilter, ConversationPosition, ConversationQuery, Handling, ListingOrder,
-    MessageQuery,
+    ConversationConditions, ConversationFilter, ConversationPosition, ConversationQuery,
+    ConversationScan, Handling, ListingOrder, MessageQuery, ScanOrder,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -29,6 +29,9 @@ pub struct ConversationListing {
     /// The side that handles the conversations, if only its are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
+    /// Further conditions on the conversations.
+    #[serde(flatten, skip_serializing_if = "ConversationConditions::is_empty")]
+    pub conditions: ConversationConditions,
 }
 
 impl ConversationListing {
@@ -62,6 +65,14 @@ struct Position {
     id: Uuid,
 }
 
+const fn scan_order(by_waiting: bool) -> ScanOrder {
+    if by_waiting {
+        ScanOrder::Waiting
+    } else {
+        ScanOrder::Activity
+    }
+}
+
 impl ConversationService {
     /// Lists conversations, latest activity first, and returns the cursor of the next page.
     pub async fn list(
@@ -83,6 +94,16 @@ impl ConversationService {
             });
         let filter = listing.filter(caller);
         let by_waiting = matches!(filter.handling, Some(Handling::Waiting(_)));
+        if !listing.conditions.is_empty() {
+            let scan = ConversationScan {
+                filter,
+                conditions: listing.conditions.clone(),
+                order: scan_order(by_waiting),
+                after,
+                limit,
+            };
+            return self.scan(caller, &scan, &binding).await;
+        }
         let query = ConversationQuery {
             filter,
             after,
@@ -104,6 +125,32 @@ impl ConversationService {
                 cursor::encode(&binding, &position)
             });
             (page.into_items().map(|item| item.shown_to(caller)), next)
+        }))
+    }
+
+    /// Lists the conversations of a scan, and returns the cursor of the next page.
+    async fn scan(
+        &self,
+        caller: &Principal,
+        scan: &ConversationScan,
+        binding: &impl Serialize,
+    ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
+        let conversations = &self.ports.conversations;
+        let found = conversations.scan(&caller.tenant, scan).await?;
+        Ok(found.map(|found| {
+            let next = found.next.map(|next| {
+                let position = Position {
+                    key: next.key,
+                    id: next.id.uuid(),
+                };
+                cursor::encode(binding, &position)
+            });
+            let items = found.items.into_iter();
+            let page = Page {
+                items: items.map(|listed| listed.item.shown_to(caller)).collect(),
+                has_more: next.is_some(),
+            };
+            (page, next)
         }))
     }
 

@@ -7,7 +7,8 @@ use domain::{
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
-    ConversationFilter, ConversationText, SearchMatch, SearchPlace, SearchQuery, TITLE_SEQ,
+    ConversationConditions, ConversationFilter, ConversationText, SearchMatch, SearchPlace,
+    SearchQuery, TITLE_SEQ,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -45,6 +46,8 @@ struct Place {
 struct Search {
     query: SearchQuery,
     filter: ConversationFilter,
+    /// Without a rating.
+    conditions: ConversationConditions,
     /// The maximum number of conversations.
     limit: usize,
     seen: HashSet<ConversationId>,
@@ -122,6 +125,7 @@ impl ConversationService {
                 limit: FIRST_MATCHES,
             },
             filter,
+            conditions: listing.conditions.clone(),
             limit,
             seen: HashSet::new(),
             found: Vec::new(),
@@ -201,10 +205,10 @@ impl ConversationService {
         let ids: Vec<_> = ids.into_iter().collect();
         let read = conversations.find_all(&caller.tenant, &ids).await?;
         search.position.get_or_insert(read.position);
-        let wanted = read
-            .value
-            .into_iter()
-            .filter(|it| search.filter.matches(it));
+        let is_wanted = |it: &Conversation| {
+            search.filter.matches(it) && search.conditions.match_apart_from_ratings(it)
+        };
+        let wanted = read.value.into_iter().filter(is_wanted);
         let found: HashMap<_, _> = wanted.map(|it| (it.id, it)).collect();
         let places = new
             .iter()

@@ -3,6 +3,7 @@
 mod cancellation;
 mod conflicts;
 mod disconnected_callers;
+mod expiry;
 mod fixture;
 mod gated_writes;
 mod journal;

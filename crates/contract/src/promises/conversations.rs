@@ -64,6 +64,12 @@ macro_rules! conversation_promises {
                 inactive_conversations_are_not_skipped_while_others_become_active,
                 conversations_of_deleted_agents_are_not_listed,
             }
+            conversation_scans {
+                conversations_are_scanned_by_conditions,
+                conversations_are_scanned_by_rating,
+                waiting_conversations_are_scanned_by_their_time,
+                a_scan_looks_at_a_bounded_number_of_conversations,
+            }
             conversation_deletion {
                 a_deletion_writes_conversation_deleted,
                 a_deleted_conversation_is_not_found_by_any_method,
@@ -79,6 +85,17 @@ macro_rules! conversation_promises {
                 a_fork_of_a_changed_conversation_is_stale,
                 a_fork_outlives_the_original,
                 a_fork_copies_the_greeting,
+            }
+            idle_conversations {
+                agents_are_listed_with_their_retention,
+                conversations_are_idle_since_their_last_message,
+                imported_conversations_are_not_idle_before_their_import,
+                conversations_with_open_turns_are_not_idle,
+            }
+            imports {
+                imported_messages_are_stored_unchanged,
+                imported_messages_are_found_by_the_clients_id,
+                turns_continue_after_imported_messages,
             }
             staff_messages {
                 a_message_of_staff_is_stored_after_all_others,

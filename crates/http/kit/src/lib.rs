@@ -7,6 +7,7 @@ pub mod auth;
 pub mod body;
 pub mod chat;
 pub mod layers;
+pub mod lines;
 pub mod operations;
 pub mod problem;
 pub mod readiness;

@@ -7,8 +7,8 @@ use std::{
 
 use access::{Authenticator, CredentialService, Tickets, UserTokens};
 use application::{
-    AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
-    TurnService, UserService,
+    AgentService, ChatService, ConversationService, Engines, EventService, ExportService,
+    KeyedSemaphore, Toolbox, TurnService, UserService,
     live_turns::LiveTurns,
     node::Node,
     principal_limits::PrincipalLimits,
@@ -117,6 +117,8 @@ pub struct Services {
     pub credentials: CredentialService,
     /// Users.
     pub users: UserService,
+    /// Exports.
+    pub exports: ExportService,
     /// Tokens for users.
     pub user_tokens: UserTokens,
     /// The node of this process, and the other live ones.

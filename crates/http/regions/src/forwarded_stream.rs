@@ -22,7 +22,7 @@ pub(super) fn opens_stream(operation: &Operation, headers: &HeaderMap, body: &[u
     let requested = || serde_json::from_slice::<Requested>(body).unwrap_or_default();
     match operation.streams {
         Streams::Never => false,
-        Streams::Always => true,
+        Streams::Always | Streams::Lines => true,
         Streams::IfAccepted => lists(headers, ACCEPT, EVENT_STREAM),
         Streams::IfRequested => requested().stream == Some(true),
         Streams::IfRequestedOrAccepted => {

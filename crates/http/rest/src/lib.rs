@@ -6,6 +6,7 @@ pub mod chat;
 pub mod conversations;
 pub mod credentials;
 pub mod events;
+pub mod exports;
 pub mod health;
 pub mod limits_endpoint;
 pub mod nodes;
@@ -29,11 +30,14 @@ use kit::operations::{
     Access::{AnyCredential, AnyOf, Public},
     CHAT_COST,
     Served::{Here, Home},
-    Streams::{Always, IfAccepted, IfRequestedOrAccepted},
+    Streams::{Always, IfAccepted, IfRequestedOrAccepted, Lines},
 };
 
 pub use oauth::{Metadata, configure_metadata};
 pub use state::RestState;
+
+/// The maximum size in bytes of a body with imported messages.
+const MAX_IMPORT_BYTES: usize = 8 * 1024 * 1024;
 
 #[rustfmt::skip]
 kit::operations! {
@@ -50,7 +54,7 @@ kit::operations! {
 
     post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams = IfRequestedOrAccepted, names_agent, cost = CHAT_COST;
 
-    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent;
+    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent, body_bytes = Some(MAX_IMPORT_BYTES);
     get "/api/conversations" conversations::list_conversations AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
@@ -68,6 +72,9 @@ kit::operations! {
     delete "/api/conversations/{id}/messages/{messageId}/feedback" conversations::delete_feedback AnyOf(&[ChatWrite]); reads_query;
     get "/api/feedback" conversations::list_feedback AnyOf(&[ConversationsRead]); paged, reads_log;
 
+    get "/api/export" exports::export_conversations AnyOf(&[ConversationsRead]); served = Home, reads_query, streams = Lines;
+
+    get "/api/users/export" exports::export_user AnyOf(&[UsersAdmin]); served = Home, reads_query, streams = Lines;
     get "/api/users" users::list_users AnyOf(&[UsersAdmin]); served = Home, paged;
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;
     patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;

@@ -11,6 +11,11 @@ use serde_json::Value;
 use super::in_doubt;
 use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
 
+/// The maximum number of imported messages that are written together with the changes of others.
+const MAX_GROUPED_MESSAGES: usize = 32;
+/// The maximum number of bytes of their text.
+const MAX_GROUPED_BYTES: usize = 32 * 1024;
+
 /// Stores a new conversation with its first messages, whose number is `conversation.message_count`.
 /// Writes `conversation.created` and the idempotency entry, to whose result it adds the position of
 /// the conversation as [`SORT_SEQ_OF_RESULT`]; writes nothing if the entry's key was used before.
@@ -45,6 +50,11 @@ impl CreateConversation {
             FirstMessages::Greeting(greeting) => {
                 planner.push_message(&self.tenant, greeting.clone());
             }
+            FirstMessages::Imported(messages) => {
+                for message in messages {
+                    planner.push_message(&self.tenant, message.clone());
+                }
+            }
             FirstMessages::Forked(copied) => planner.rows.copies.push(MessageCopy {
                 tenant: self.tenant.clone(),
                 from: copied.from,
@@ -56,7 +66,7 @@ impl CreateConversation {
 
     fn check_assumptions(&self, facts: &Facts) -> Result<(), RepositoryError> {
         let is_copied_current = match &self.first_messages {
-            FirstMessages::None | FirstMessages::Greeting(_) => true,
+            FirstMessages::None | FirstMessages::Greeting(_) | FirstMessages::Imported(_) => true,
             FirstMessages::Forked(copied) => facts
                 .conversation(&self.tenant, copied.from)
                 .is_some_and(|found| {
@@ -77,10 +87,7 @@ impl Command for CreateConversation {
     type Outcome = Idempotent<Option<Committed>>;
 
     fn scope(&self) -> Scope {
-        let copied = match &self.first_messages {
-            FirstMessages::Forked(copied) => Some(copied.from),
-            FirstMessages::None | FirstMessages::Greeting(_) => None,
-        };
+        let copied = self.first_messages.copied_from();
         let conversations = [self.conversation.id].into_iter().chain(copied);
         let parts = conversations.map(Part::Conversation);
         let name = ConversationName::of(&self.conversation).map(Part::Name);
@@ -88,6 +95,17 @@ impl Command for CreateConversation {
             &self.tenant,
             parts.chain(name).chain(self.key().map(Part::Key)),
         )
+    }
+
+    /// Writing many messages takes long.
+    fn is_long(&self) -> bool {
+        match &self.first_messages {
+            FirstMessages::Imported(messages) => {
+                let bytes: usize = messages.iter().map(|it| it.content.len()).sum();
+                messages.len() > MAX_GROUPED_MESSAGES || bytes > MAX_GROUPED_BYTES
+            }
+            _ => false,
+        }
     }
 
     fn needs(&self, query: &mut FactsQuery) {
@@ -137,9 +155,10 @@ impl Command for CreateConversation {
             tenant: tenant.clone(),
             conversation: conversation.clone(),
             turn_count: 0,
-            staff_messages: match &self.first_messages {
-                FirstMessages::Forked(copied) => copied.of_staff,
-                FirstMessages::None | FirstMessages::Greeting(_) => 0,
+            staff_messages: self.first_messages.of_staff(),
+            imported_at: match self.first_messages {
+                FirstMessages::Imported(_) => Some(stamp.time),
+                _ => None,
             },
             sort_seq: created,
         });

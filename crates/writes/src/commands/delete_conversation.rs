@@ -1,6 +1,6 @@
 //! The deletion of a conversation.
 
-use domain::{ConversationId, EventType, Seq, Stamp, TenantId, erasure::ERASED_AT};
+use domain::{ConversationId, EventType, Seq, Stamp, TenantId, Timestamp, erasure::ERASED_AT};
 use ports::{
     Facts, FactsQuery, RepositoryError,
     write_store::{ConversationDeletion, ConversationFacts, InTenant, OpenTurnsOf},
@@ -11,7 +11,7 @@ use crate::{Command, Committed, DeleteOutcome, Part, Planned, Planner, Scope, ev
 
 /// Cancels the open turns of a conversation (one `turn.cancelled` each, in the order of the turn
 /// ids) and marks it as deleted; writes `conversation.deleted` last. `Stale` if `expected` is given
-/// and differs from the stored version.
+/// and differs from the stored version. `NotFound` also if it is not idle, although it should be.
 #[derive(Debug, Clone)]
 pub struct DeleteConversation {
     /// The tenant that owns the data.
@@ -25,6 +25,9 @@ pub struct DeleteConversation {
     pub only_of: Option<String>,
     /// True if nothing of it may be read afterwards, and the next purge removes it.
     pub is_erasure: bool,
+    /// If set, the conversation is deleted only if it has no open turn, and its last message is from before this
+    /// time.
+    pub idle_since_before: Option<Timestamp>,
     /// The time and the actor.
     pub stamp: Stamp,
 }
@@ -48,6 +51,13 @@ impl DeleteConversation {
                 && event.stamp == self.stamp
         })
     }
+}
+
+fn is_idle(conversation: &ConversationFacts, before: Timestamp) -> bool {
+    let last = conversation
+        .last_message_at
+        .unwrap_or(conversation.created_at);
+    !conversation.has_open_turns() && last < before
 }
 
 impl Command for DeleteConversation {
@@ -89,6 +99,7 @@ impl Command for DeleteConversation {
             expected,
             only_of,
             is_erasure,
+            idle_since_before,
             stamp,
         } = self;
         let facts = planner.facts;
@@ -97,6 +108,9 @@ impl Command for DeleteConversation {
         let Some(stored) = stored.filter(|stored| is_right(&stored.user_id)) else {
             return Ok(Planned::Rejected(DeleteOutcome::NotFound));
         };
+        if idle_since_before.is_some_and(|before| !is_idle(stored, before)) {
+            return Ok(Planned::Rejected(DeleteOutcome::NotFound));
+        }
         check_version("conversation", stored.version, *expected)?;
         let first = planner.head(tenant).plus(1);
         let open = facts.open_turns.get(&self.open_turns(stored));

@@ -168,6 +168,7 @@ impl Planner<'_> {
                 },
                 turn_count,
                 staff_messages: 0,
+                imported_at: None,
                 sort_seq,
             }),
             ConversationState::Existing(found) => self.advance(

@@ -156,7 +156,7 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
         EventType::ConversationCreated => content.messages.get(&(id, 1)),
         _ => None,
     };
-    let greeting = greeting.filter(|first| first.turn_id.is_none() && !first.is_of_staff());
+    let greeting = greeting.filter(|first| first.is_greeting());
     EventData::Conversation {
         conversation: conversation.clone(),
         greeting: greeting.cloned(),

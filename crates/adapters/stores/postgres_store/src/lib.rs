@@ -16,6 +16,7 @@ use relational::repositories;
 
 mod agents;
 mod connections;
+mod conversation_scans;
 mod conversations;
 mod credentials;
 mod cte_batch;

@@ -118,6 +118,18 @@ relational::statements! {
     );
 }
 
+/// A page of agents.
+macro_rules! agents {
+    ($filter:literal) => {
+        concat!(
+            "select a.id, a.config ->> 'retention' from agents a \
+             where a.tenant_id = $1 and a.id > $2 and a.deleted_at is null",
+            $filter,
+            " order by a.id limit $3"
+        )
+    };
+}
+
 impl SweepSql for PostgresStore {
     const IS_OF_ONE_PROCESS: bool = false;
 
@@ -173,6 +185,18 @@ impl SweepSql for PostgresStore {
          where r.node_id = $1 and r.status = 'in_progress' and ",
         level_permits!("r")
     );
+
+    const AGENTS: &'static str = agents!("");
+    const AGENTS_WITH_RETENTION: &'static str =
+        agents!(" and a.config ->> 'retention' is not null");
+
+    const IDLE_CONVERSATIONS: &'static str = "\
+        select c.id from conversations c \
+        where c.tenant_id = $1 and c.agent_id = $2 and c.deleted_at is null \
+            and greatest(coalesce(c.last_message_at, c.created_at), c.imported_at) < $3 \
+            and (select count(*) from turns r where r.conversation_id = c.id \
+                and (r.status in ('queued', 'in_progress') or r.action_expires_at is not null)) = 0 \
+        order by greatest(coalesce(c.last_message_at, c.created_at), c.imported_at) limit $4";
 
     /// The order makes the planner use the index of queued turns.
     const QUEUED: &'static str = concat!(

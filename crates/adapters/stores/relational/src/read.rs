@@ -166,6 +166,52 @@ where
     Ok(Page::from_one_more(items, limit))
 }
 
+/// Reads the rows of a scan that is joined to its tenant's head: those that match, and the last of the page if
+/// another page may follow.
+#[expect(clippy::type_complexity, reason = "the caller destructures it")]
+pub fn as_of_scan<R, S, T>(
+    table: &'static str,
+    rows: &[R],
+    limit: usize,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<(Vec<Listed<T>>, Option<Listed<T>>)>, RepositoryError>
+where
+    R: JoinedRow + ReadAs<ScannedRow<S>>,
+    T: Clone,
+{
+    let convert = |row: ScannedRow<S>| {
+        Ok(Scanned {
+            listed: row.listed.convert(&into)?,
+            is_match: row.is_match,
+            is_last: row.is_last,
+        })
+    };
+    let page = as_of_page(table, rows, limit, convert)?;
+    Ok(page.map(|page| {
+        let last = page.items.last();
+        let last = last.filter(|last| page.has_more || last.is_last);
+        let last = last.map(|last| last.listed.clone());
+        let matches = page.items.into_iter().filter(|it| it.is_match);
+        (matches.map(|it| it.listed).collect(), last)
+    }))
+}
+
+/// An entity that a scan has looked at.
+struct Scanned<T> {
+    listed: Listed<T>,
+    is_match: bool,
+    is_last: bool,
+}
+
+/// A row of a scan.
+#[derive(sqlx::FromRow)]
+pub struct ScannedRow<S> {
+    #[sqlx(flatten)]
+    listed: ListedRow<S>,
+    is_match: bool,
+    is_last: bool,
+}
+
 /// A row of a listing.
 #[derive(sqlx::FromRow)]
 pub struct ListedRow<S> {

@@ -21,6 +21,7 @@ macro_rules! now {
 
 mod agents;
 mod batch_query;
+mod conversation_scans;
 mod conversations;
 mod credentials;
 mod error;

@@ -193,10 +193,13 @@ impl MessageSql for SqliteStore {
 
     const FIND: &'static str = find!("m.id = ?3");
 
-    /// An edited message has the id of the one that it replaces; the newest is found.
+    /// An edited message has the id of the one that it replaces; the newest is found. Imported messages have
+    /// no turn.
     const FIND_BY_CLIENT_ID: &'static str = find!(
-        "m.seq = (select max(t.message_seq) from turns t where t.tenant_id = ?1 \
-            and t.conversation_id = ?2 and t.client_message_id = ?3)"
+        "m.seq = coalesce((select max(t.message_seq) from turns t where t.tenant_id = ?1 \
+            and t.conversation_id = ?2 and t.client_message_id = ?3), \
+            (select max(i.seq) from messages i where i.tenant_id = ?1 and i.conversation_id = ?2 \
+                and i.client_message_id = ?3 and i.role = 'user'))"
     );
 
     const AT: &'static str = concat!(

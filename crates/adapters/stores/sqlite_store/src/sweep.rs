@@ -116,6 +116,18 @@ relational::statements! {
     );
 }
 
+/// A page of agents.
+macro_rules! agents {
+    ($filter:literal) => {
+        concat!(
+            "select a.id, a.config ->> 'retention' from agents a \
+             where a.tenant_id = ?1 and a.id > ?2 and a.deleted_at is null",
+            $filter,
+            " order by a.id limit ?3"
+        )
+    };
+}
+
 impl SweepSql for SqliteStore {
     const IS_OF_ONE_PROCESS: bool = true;
 
@@ -159,6 +171,18 @@ impl SweepSql for SqliteStore {
          where r.node_id = ?1 and r.status = 'in_progress' and ",
         level_permits!("r")
     );
+
+    const AGENTS: &'static str = agents!("");
+    const AGENTS_WITH_RETENTION: &'static str =
+        agents!(" and a.config ->> 'retention' is not null");
+
+    const IDLE_CONVERSATIONS: &'static str = "\
+        select c.id from conversations c indexed by conversations_by_idleness \
+        where c.tenant_id = ?1 and c.agent_id = ?2 and c.deleted_at is null \
+            and max(coalesce(c.last_message_at, c.created_at), coalesce(c.imported_at, 0)) < ?3 \
+            and (select count(*) from turns r where r.conversation_id = c.id \
+                and (r.status in ('queued', 'in_progress') or r.action_expires_at is not null)) = 0 \
+        order by max(coalesce(c.last_message_at, c.created_at), coalesce(c.imported_at, 0)) limit ?4";
 
     const QUEUED: &'static str = concat!(
         "select q.tenant_id, q.conversation_id, q.id from turns q indexed by turns_waiting \

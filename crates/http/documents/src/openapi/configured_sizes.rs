@@ -17,7 +17,8 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         ("userId", "maxLength", sizes.user_id_characters),
         ("title", "maxLength", sizes.title_characters),
     ];
-    let members: [(&str, &[Limit]); 11] = [
+    let user: [Limit; 1] = [("userId", "maxLength", sizes.user_id_characters)];
+    let members: [(&str, &[Limit]); 12] = [
         (
             "AgentDraft",
             &[
@@ -48,15 +49,13 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
             ],
         ),
         ("ConversationRequest", &conversation),
+        (
+            "ImportedMessage",
+            &[("content", "maxLength", sizes.message_characters)],
+        ),
         ("ConversationDraft", &conversation),
-        (
-            "FeedbackDraft",
-            &[("userId", "maxLength", sizes.user_id_characters)],
-        ),
-        (
-            "UserTokenDraft",
-            &[("userId", "maxLength", sizes.user_id_characters)],
-        ),
+        ("FeedbackDraft", &user),
+        ("UserTokenDraft", &user),
         ("KeyDraft", &[("name", "maxLength", sizes.name_characters)]),
         (
             "ClientDraft",

@@ -13,7 +13,6 @@ use crate::{
     operations,
     problem::{ApiError, PROBLEM_JSON},
     request::{accepts, routed_path},
-    sse::EVENT_STREAM,
     state::HttpState,
 };
 
@@ -35,11 +34,11 @@ pub(super) fn check_head(request: &ServiceRequest, state: &HttpState) -> Result<
     }
     let path = routed_path(request.request());
     let is_accepted = |media_type| accepts(request.headers(), media_type);
-    let accepts_stream = state.operations.streams(path) && is_accepted(EVENT_STREAM);
+    let stream_type = state.operations.stream_type(path);
     if operations::is_api(path)
         && !is_accepted("application/json")
         && !is_accepted(PROBLEM_JSON)
-        && !accepts_stream
+        && !stream_type.is_some_and(is_accepted)
     {
         return Err(ApiError::new(ProblemCode::NotAcceptable));
     }

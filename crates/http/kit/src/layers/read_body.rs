@@ -75,10 +75,21 @@ fn max_body_bytes(request: &ServiceRequest, state: &HttpState) -> Option<usize> 
     if is_forwarded && operations::is_region_internal(routed_path(request.request())) {
         return Some(MAX_REGION_BODY_BYTES);
     }
-    if extensions.contains::<Arc<AuthContext>>() || is_forwarded {
+    if let Some(auth) = extensions.get::<Arc<AuthContext>>() {
+        let own = (!auth.principal.names_a_user()).then(|| own_body_bytes(request, state));
+        return Some(own.flatten().map_or(max, |own| own.max(max)));
+    }
+    if is_forwarded {
         return Some(max);
     }
     operations::is_oauth(routed_path(request.request())).then_some(max.min(MAX_FORM_BYTES))
+}
+
+/// Returns the maximum size of the bodies of an operation that has one of its own.
+fn own_body_bytes(request: &ServiceRequest, state: &HttpState) -> Option<usize> {
+    let path = routed_path(request.request());
+    let operation = state.operations.of_request(request.method().as_str(), path);
+    operation?.body_bytes
 }
 
 fn is_upgrade(request: &ServiceRequest, state: &HttpState) -> bool {

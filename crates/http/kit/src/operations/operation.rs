@@ -35,6 +35,8 @@ pub enum Streams {
     Never,
     /// All.
     Always,
+    /// All, with lines of JSON in place of events.
+    Lines,
     /// Those that accept `text/event-stream`.
     IfAccepted,
     /// Those whose body has `"stream": true`.
@@ -92,6 +94,8 @@ pub struct Operation {
     pub starts_turn: bool,
     /// It ends a turn.
     pub ends_turn: bool,
+    /// The maximum size in bytes of the bodies of keys and clients, if it is not that of all bodies.
+    pub body_bytes: Option<usize>,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -140,6 +144,7 @@ impl Operation {
             binds_origin: false,
             starts_turn: false,
             ends_turn: false,
+            body_bytes: None,
             optional_body: false,
             names_agent: false,
             unlimited: false,

@@ -3,6 +3,7 @@
 use domain::RatePolicy;
 
 use super::{Access, ONE_REQUEST, Operation, Protocol, Streams, first_segment};
+use crate::{lines::JSON_LINES, sse::EVENT_STREAM};
 
 /// The operations of all crates.
 pub struct OperationTable {
@@ -88,10 +89,14 @@ impl OperationTable {
         found.map_or(ONE_REQUEST, |operation| operation.cost)
     }
 
-    /// Returns whether a path can be answered with an event stream.
-    pub fn streams(&self, path: &str) -> bool {
-        self.all()
-            .any(|it| it.streams != Streams::Never && is_path_of(it.path, path))
+    /// Returns the media type of the streams with which a path can be answered.
+    pub fn stream_type(&self, path: &str) -> Option<&'static str> {
+        let mut streams = self.all().filter(|it| it.streams != Streams::Never);
+        let found = streams.find(|it| is_path_of(it.path, path))?;
+        Some(match found.streams {
+            Streams::Lines => JSON_LINES,
+            _ => EVENT_STREAM,
+        })
     }
 
     /// Returns whether a path opens sockets, which accept tickets.

@@ -187,6 +187,11 @@ pub const fn not_found(kind: CredentialKind) -> ProblemCode {
     }
 }
 
+/// The error of an operation, or a part of one, that no user may use, whatever its scopes.
+pub fn only_for_keys(scope: &str) -> ApiError {
+    insufficient_scope(scope).with_detail("Use an API key or a token of an OAuth client.")
+}
+
 impl From<ConversationError> for ApiError {
     fn from(error: ConversationError) -> Self {
         match error {
@@ -199,6 +204,7 @@ impl From<ConversationError> for ApiError {
                 Self::faults(ProblemCode::ValidationFailed, faults)
             }
             ConversationError::NotPermitted(scope) => missing_scope(scope),
+            ConversationError::NotForUsers => only_for_keys("conversations:write"),
             ConversationError::OwnConversation => Self::new(ProblemCode::OwnConversation),
             ConversationError::ForeignUser => {
                 let detail = error.to_string();

@@ -17,7 +17,7 @@ use ports::BoxError;
 use serde::Serialize;
 
 pub use body::{ProblemBody, problem};
-pub use from_services::{not_found, store_problem};
+pub use from_services::{not_found, only_for_keys, store_problem};
 pub use render::respond;
 pub(crate) use render::{FailureCause, PROBLEM_JSON, into_problem};
 

@@ -1,6 +1,6 @@
 //! Query strings: only known parameters, each at most once; all faults are reported together.
 
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 
 use actix_web::HttpRequest;
 use application::PAGE_LIMIT;
@@ -23,6 +23,28 @@ impl QueryParameters {
     /// Reads the query of a request that has only the parameters `known`.
     pub fn read(request: &HttpRequest, known: &[&str]) -> Self {
         Self::check(request, pairs(request), known)
+    }
+
+    /// Reads the query of a request that has only the parameters `known`, and those whose names begin with
+    /// `prefix` and have more than that.
+    pub fn read_with_prefix(request: &HttpRequest, known: &[&str], prefix: &str) -> Self {
+        let pairs = pairs(request);
+        let names: Vec<String> = pairs.iter().map(|(name, _)| name.clone()).collect();
+        let prefixed = names.iter().map(String::as_str).filter(|name| {
+            name.strip_prefix(prefix)
+                .is_some_and(|rest| !rest.is_empty())
+        });
+        let known: Vec<&str> = known.iter().copied().chain(prefixed).collect();
+        Self::check(request, pairs, &known)
+    }
+
+    /// Returns the parameters whose names begin with `prefix`, by the rest of their names.
+    pub fn prefixed(&self, prefix: &str) -> BTreeMap<String, String> {
+        let rest = |(name, value): &(String, String)| {
+            let rest = name.strip_prefix(prefix).filter(|rest| !rest.is_empty())?;
+            Some((rest.to_owned(), value.clone()))
+        };
+        self.pairs.iter().filter_map(rest).collect()
     }
 
     /// Reads the parameters `known`; others are ignored.

@@ -2,7 +2,10 @@
 
 use actix_web::HttpResponse;
 use application::conversations::{CreatedConversation, Fork, NewConversation};
-use domain::{AgentId, Conversation, ConversationDraft, FaultCode, ProblemCode, config::Metadata};
+use domain::{
+    AgentId, Conversation, ConversationDraft, ConversationImport, FaultCode, ImportedMessage,
+    ProblemCode, Timestamp, config::Metadata,
+};
 use kit::{
     auth::{Authorized, ConversationsWrite},
     problem::ApiError,
@@ -54,6 +57,16 @@ pub struct ConversationRequest {
     #[serde(default)]
     #[schema(max_length = 8000, pattern = r"^[^\x00]*$")]
     context: Option<String>,
+    /// The messages of a conversation that was led elsewhere, oldest first, in place of a greeting. Only keys
+    /// and clients set them, and not with `forkOf`. The body may then have 8 MiB.
+    #[serde(default)]
+    #[schema(nullable = false, max_items = 1000)]
+    messages: Option<Vec<ImportedMessage>>,
+    /// The time at which such a conversation began: not after its first message, and not in the future. Only
+    /// keys and clients set it. Default: the time of the first message.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    created_at: Option<Timestamp>,
 }
 
 /// The messages that a fork begins with.
@@ -72,7 +85,7 @@ impl JsonBody for ConversationRequest {
 }
 
 /// Create a conversation. The agent's greeting, if it has one, becomes its first message, unless the
-/// conversation is a fork of another one.
+/// conversation is a fork of another one or is imported with its own messages.
 #[utoipa::path(
     post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
     request_body(content = ConversationRequest, example = json!({
@@ -81,6 +94,7 @@ impl JsonBody for ConversationRequest {
     responses(
         (status = 200, description = "The conversation that already has this `conversationKey`, unchanged.", body = Conversation),
         (status = 201, description = "The conversation.", body = Conversation),
+        (status = 409, description = "With `messages` or `createdAt`: the `conversationKey` is in use."),
     ),
 )]
 pub async fn create_conversation(
@@ -116,6 +130,12 @@ impl ConversationRequest {
             let detail = "required, except with 'forkOf'";
             return Err(ApiError::invalid("/agentId", FaultCode::Required, detail));
         }
+        let is_imported = self.messages.is_some() || self.created_at.is_some();
+        if is_imported && self.fork_of.is_some() {
+            let detail = "'messages' and 'createdAt' must be absent";
+            let code = FaultCode::NotCombinable;
+            return Err(ApiError::invalid("/forkOf", code, detail));
+        }
         let key = self.conversation_key.as_deref();
         let key = key.map(|key| conversation_key("/conversationKey", key));
         let key = key.transpose()?;
@@ -124,6 +144,10 @@ impl ConversationRequest {
             user_id: self.user_id,
             key,
             fork_of: self.fork_of.map(ForkRequest::into_fork).transpose()?,
+            import: is_imported.then(|| ConversationImport {
+                created_at: self.created_at,
+                messages: self.messages.unwrap_or_default(),
+            }),
             draft: ConversationDraft {
                 title: self.title,
                 metadata: self.metadata,

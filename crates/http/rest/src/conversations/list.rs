@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{ConversationError, conversations::ConversationListing};
-use domain::{AgentId, Conversation, ConversationKey, FaultCode, Seq};
+use domain::{AgentId, Audience, Conversation, ConversationKey, FaultCode, Rating, Seq, Timestamp};
 use kit::{
     auth::{Authorized, ConversationsRead},
     problem::ApiError,
@@ -10,11 +10,15 @@ use kit::{
     request::{PagePermit, QueryParameters},
     state::HttpState,
 };
-use ports::Handling;
+use ports::{ConversationConditions, Handling, RatingCondition};
 use serde::Serialize;
+
+use crate::turns::TIME_IN_WORDS;
 
 /// The maximum length of the name of a member of staff, in characters.
 const MAX_ASSIGNEE: u32 = 128;
+/// The beginning of the parameters that name a pair of metadata.
+const METADATA: &str = "metadata.";
 
 /// The maximum length of a search, in characters.
 const MAX_SEARCH: u32 = 200;
@@ -29,8 +33,12 @@ const MAX_SEARCH: u32 = 200;
         ("handledBy" = inline(Option<HandlerParameter>), Query, description = "`staff`: only conversations that people handle. `agent`: only the others."),
         ("assignee" = Option<String>, Query, min_length = 1, max_length = 128, description = "Only conversations that this member of staff has taken over. Users cannot filter by it."),
         ("waiting" = inline(Option<WaitingParameter>), Query, description = "`true`: only conversations whose users wait for staff, those that wait longest first. Users cannot filter by it."),
+        ("from" = Option<Timestamp>, Query, description = "Only conversations whose last message is of this time or later."),
+        ("to" = Option<Timestamp>, Query, description = "Only conversations whose last message is from before this time."),
+        ("metadata.name" = Option<String>, Query, description = "Only conversations with this value of the pair `name` of their metadata. Any name may follow the dot, and several pairs may be given."),
+        ("rating" = inline(Option<RatingParameter>), Query, description = "Only conversations with a message that is rated so. For users only their own ratings count."),
         ("q" = Option<String>, Query, min_length = 1, max_length = 200, pattern = r"^[^\x00]*$", description = "Only conversations whose title or one of whose messages contains all of these words, in any case; there are no operators. Sorted by their newest match. A call looks at the newest 10,000 matches, so a page may be short or empty and have a `nextCursor`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. With `from`, `to`, `metadata.name` or `rating` one request looks at about 10,000 conversations, so a page can be short, or empty, although others follow. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of conversations.", body = ConversationPage)),
@@ -49,10 +57,13 @@ pub async fn list_conversations(
         "assignee",
         "waiting",
         "q",
+        "from",
+        "to",
+        "rating",
         "limit",
         "cursor",
     ];
-    let mut query = QueryParameters::read(&request, &known);
+    let mut query = QueryParameters::read_with_prefix(&request, &known, METADATA);
     let limit = query.limit();
     let agent = query.text("agentId").map(str::parse::<AgentId>);
     let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
@@ -61,8 +72,9 @@ pub async fn list_conversations(
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
     }
     let handling = handling(&mut query);
-    if key.is_some() && handling.is_some() {
-        let detail = "cannot be combined with 'handledBy', 'assignee' and 'waiting'";
+    let conditions = conditions(&mut query, authorized.caller().audience());
+    if key.is_some() && (handling.is_some() || !conditions.is_empty()) {
+        let detail = "can be combined with 'agentId' and 'userId' only";
         query.add_fault("key", FaultCode::NotCombinable, detail);
     }
     let text = query.bounded_text("q", MAX_SEARCH);
@@ -72,6 +84,10 @@ pub async fn list_conversations(
             FaultCode::NotCombinable,
             "cannot be combined with 'q'",
         );
+    }
+    if text.is_some() && conditions.rating.is_some() {
+        let detail = "cannot be combined with 'q'";
+        query.add_fault("rating", FaultCode::NotCombinable, detail);
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
@@ -98,6 +114,7 @@ pub async fn list_conversations(
         agent_id,
         user_id,
         handling,
+        conditions,
     };
     let Some(text) = text else {
         let page = conversations.list(caller, listing, cursor, limit);
@@ -129,6 +146,29 @@ pub(super) struct ConversationPage {
     /// conversations are still being indexed.
     #[schema(required = false, value_type = Option<i64>)]
     pub searched_to: Option<Seq>,
+}
+
+/// Reads the conditions that no index answers. To users only their own ratings exist.
+fn conditions(query: &mut QueryParameters, audience: Audience) -> ConversationConditions {
+    let rating = match query.text("rating") {
+        None => None,
+        Some("up") => Some(Rating::Up),
+        Some("down") => Some(Rating::Down),
+        Some(_) => {
+            let detail = "must be 'up' or 'down'";
+            query.add_fault("rating", FaultCode::UnknownValue, detail);
+            None
+        }
+    };
+    ConversationConditions {
+        from: query.parsed("from", TIME_IN_WORDS),
+        to: query.parsed("to", TIME_IN_WORDS),
+        metadata: query.prefixed(METADATA),
+        rating: rating.map(|rating| RatingCondition {
+            rating,
+            by_user: audience == Audience::User,
+        }),
+    }
 }
 
 /// Reads who handles the conversations.
@@ -167,6 +207,17 @@ enum HandlerParameter {
     Agent,
     /// People.
     Staff,
+}
+
+/// The schema of the parameter `rating`.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum RatingParameter {
+    /// Good.
+    Up,
+    /// Not good.
+    Down,
 }
 
 /// The schema of the parameter `waiting`.

@@ -13,6 +13,8 @@ pub struct ConversationRow {
     pub turn_count: i64,
     /// The number of messages of staff.
     pub staff_messages: i64,
+    /// The time at which it was imported, unless it began here.
+    pub imported_at: Option<Timestamp>,
     /// Its sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }

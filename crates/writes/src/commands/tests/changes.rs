@@ -43,6 +43,7 @@ fn delete_conversation(expected: Option<i64>) -> DeleteConversation {
         expected,
         only_of: None,
         is_erasure: false,
+        idle_since_before: None,
         stamp: fixture::stamp(9),
     }
 }
@@ -146,6 +147,7 @@ fn a_change_of_a_missing_entity_writes_nothing() {
     let of = |user: &str| DeleteConversation {
         only_of: Some(user.to_owned()),
         is_erasure: false,
+        idle_since_before: None,
         ..delete_conversation(None)
     };
     let deleted = rejected(&of("bob"), &self::facts()).unwrap();
@@ -299,4 +301,24 @@ fn a_change_by_another_caller_is_not_taken_for_the_own_one() {
     let (rows, outcome) = not_stored(&update_conversation(2), &facts);
     assert_eq!(rows, Rows::default());
     assert!(matches!(outcome, Err(RepositoryError::Stale { .. })));
+}
+
+#[test]
+fn a_conversation_that_became_active_is_not_deleted_as_idle() {
+    let idle_before = |before: i64| DeleteConversation {
+        idle_since_before: Some(fixture::at(before)),
+        ..delete_conversation(None)
+    };
+    let mut facts = facts();
+    let conversation = facts.conversation_mut();
+    conversation.running = None;
+    conversation.waiting = 0;
+    conversation.last_message_at = Some(fixture::at(5));
+    let outcome = rejected(&idle_before(5), &facts).unwrap();
+    assert_eq!(outcome, DeleteOutcome::NotFound);
+    let (rows, _) = carried_out(&idle_before(6), &facts);
+    assert_eq!(rows.conversation_deletions.len(), 1);
+    facts.conversation_mut().waiting = 1;
+    let outcome = rejected(&idle_before(6), &facts).unwrap();
+    assert_eq!(outcome, DeleteOutcome::NotFound);
 }

@@ -216,6 +216,7 @@ fn a_change_of_a_conversation_asks_for_its_facts() {
         expected: Some(1),
         only_of: None,
         is_erasure: false,
+        idle_since_before: None,
         stamp: stamp(),
     };
     assert_eq!(asks_enough(&delete).ends.len(), 2);

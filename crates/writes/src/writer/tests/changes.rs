@@ -141,6 +141,7 @@ pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
         expected: None,
         only_of: None,
         is_erasure: false,
+        idle_since_before: None,
         stamp: fixture::stamp(1),
     }
 }

@@ -14,12 +14,12 @@ relational::statements! {
         "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
             forked_from, context, handled_by, assignee, waiting_since, staff_messages, \
-            title_source) \
+            title_source, imported_at) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 text, 5 text, 6 jsonb, 7 bigint, 8 bigint, 9 bigint,
             10 timestamptz, 11 timestamptz, 12 timestamptz, 13 bigint, 14 text, 15 text,
-            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint, 22 text
+            16 jsonb, 17 text, 18 text, 19 text, 20 timestamptz, 21 bigint, 22 text, 23 timestamptz
         ),
         " as n where true"
     );
@@ -105,6 +105,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
             })
             .column(rows, |row| row.staff_messages)
             .column(rows, |row| title_source(&row.conversation))
+            .column(rows, |row| row.imported_at.map(Timestamp::date_time))
     });
 }
 

@@ -1,6 +1,6 @@
 //! Rows of `messages`.
 
-use domain::{FinishReason, Message, TurnId};
+use domain::{FinishReason, TurnId};
 use ports::write_store::{
     MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages,
 };
@@ -60,10 +60,12 @@ relational::statements! {
 
     const COPY: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author) \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
+            client_message_id) \
         select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
             m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
-            m.input_tokens, m.output_tokens, m.author \
+            m.input_tokens, m.output_tokens, m.author, \
+            case m.role when 'user' then m.client_message_id end \
         from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
         " as n (tenant, conversation, to_seq, copy) \
@@ -73,7 +75,7 @@ relational::statements! {
     );
 }
 
-/// Inserts new messages.
+/// Inserts new messages. The client's id of a message with a turn is stored there.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
     batch.add(INSERT, rows, |insert, rows| {
         insert
@@ -97,14 +99,8 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
                 row.message.usage.map(|usage| usage.output_tokens)
             })
             .column(rows, |row| row.message.author.as_ref().map(Json))
-            .column(rows, |row| staff_client_message_id(&row.message))
+            .column(rows, |row| row.message.own_client_message_id())
     });
-}
-
-/// Returns the client's id of a message of staff. That of a message of the user is stored with its turn.
-fn staff_client_message_id(message: &Message) -> Option<&str> {
-    let id = message.client_message_id.as_deref();
-    id.filter(|_| message.is_of_staff())
 }
 
 /// Marks messages as superseded.

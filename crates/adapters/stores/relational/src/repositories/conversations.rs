@@ -8,13 +8,16 @@ use domain::{
     TenantId, Timestamp,
 };
 use ports::{
-    ConversationName, ConversationQuery, ConversationRepository, ConversationText, FoundMessage,
-    Handling, HistoryQuery, MessageQuery, MessageReference, RepositoryError,
+    ConversationName, ConversationQuery, ConversationRepository, ConversationScan,
+    ConversationText, FoundMessage, Handling, HistoryQuery, MessageQuery, MessageReference,
+    RepositoryError, ScannedConversations,
 };
 use uuid::Uuid;
 
 use super::{
-    Repositories, histories,
+    Repositories,
+    conversation_scans::{self, ConversationScanSql},
+    histories,
     messages::{self, MessageSql},
 };
 use crate::{
@@ -81,7 +84,9 @@ pub trait ConversationSql:
 }
 
 #[async_trait]
-impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S> {
+impl<S: ConversationSql + ConversationScanSql + MessageSql> ConversationRepository
+    for Repositories<S>
+{
     async fn find(
         &self,
         tenant: &TenantId,
@@ -175,6 +180,14 @@ impl<S: ConversationSql + MessageSql> ConversationRepository for Repositories<S>
         let rows = self.0.fetch_all(statement, &parameters).await?;
         let convert = |row: StoredConversation| row.try_into();
         read::as_of_listing("conversations", &rows, query.limit, convert)
+    }
+
+    async fn scan(
+        &self,
+        tenant: &TenantId,
+        scan: &ConversationScan,
+    ) -> Result<AsOf<ScannedConversations>, RepositoryError> {
+        conversation_scans::page(&self.0, tenant, scan).await
     }
 
     async fn messages(

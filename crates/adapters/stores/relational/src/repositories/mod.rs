@@ -3,6 +3,7 @@
 //! store implements with the texts. The parameters of a statement are named by their numbers.
 
 mod agents;
+mod conversation_scans;
 mod conversations;
 mod credentials;
 mod erasures;
@@ -25,6 +26,7 @@ mod turns;
 mod users;
 
 pub use agents::AgentSql;
+pub use conversation_scans::ConversationScanSql;
 pub use conversations::ConversationSql;
 pub use credentials::CredentialSql;
 use erasures::ErasureSql;
@@ -56,6 +58,7 @@ use crate::{
 /// The statements of a store on all that it stores.
 pub trait RepositorySql:
     AgentSql
+    + ConversationScanSql
     + ConversationSql
     + CredentialSql
     + ErasureSql
@@ -119,6 +122,7 @@ pub fn storage<S: RepositorySql>(
 pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
     let statements = [
         <S as AgentSql>::STATEMENTS,
+        <S as ConversationScanSql>::STATEMENTS,
         <S as ConversationSql>::STATEMENTS,
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,

@@ -15,7 +15,7 @@ use crate::column::{self, StoredTime};
 macro_rules! message_columns {
     () => {
         "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.author, \
-         m.client_message_id as staff_client_message_id, m.engine, m.agent_version, m.finish_reason, \
+         m.client_message_id as own_client_message_id, m.engine, m.agent_version, m.finish_reason, \
          m.input_tokens, m.output_tokens, m.superseded_at"
     };
 }
@@ -43,7 +43,7 @@ pub struct StoredMessage {
     pub(super) content: String,
     pub(super) created_at: StoredTime,
     pub(super) author: Option<Json<Author>>,
-    pub(super) staff_client_message_id: Option<String>,
+    pub(super) own_client_message_id: Option<String>,
     pub(super) engine: Option<String>,
     pub(super) agent_version: Option<i64>,
     pub(super) finish_reason: Option<String>,
@@ -59,7 +59,7 @@ impl From<StoredMessage> for Message {
         Self {
             turn_id: row.turn_id.map(TurnId::new),
             author: row.author.map(|author| author.0),
-            client_message_id: row.staff_client_message_id,
+            client_message_id: row.own_client_message_id,
             engine: row.engine,
             agent_version: row.agent_version,
             finish_reason: row.finish_reason.as_deref().map(FinishReason::read),
@@ -133,7 +133,7 @@ impl From<StoredListedMessage> for Message {
         }
         let error = row.turn_error.map(|error| error.0);
         Self {
-            client_message_id: row.client_message_id,
+            client_message_id: row.client_message_id.or(message.client_message_id),
             turn_status: status,
             error: status.and_then(|status| MessageError::of_turn(status, error.as_ref())),
             ..message

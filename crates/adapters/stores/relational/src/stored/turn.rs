@@ -153,7 +153,7 @@ where
                     content: reply.reply_content,
                     created_at: reply.reply_created_at,
                     author: None,
-                    staff_client_message_id: None,
+                    own_client_message_id: None,
                     engine: reply.reply_engine,
                     agent_version: reply.reply_agent_version,
                     finish_reason: reply.reply_finish_reason,

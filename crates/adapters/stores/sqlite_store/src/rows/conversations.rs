@@ -16,8 +16,8 @@ relational::statements! {
         insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
             message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
             forked_from, context, handled_by, assignee, waiting_since, staff_messages, \
-            title_source) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            title_source, imported_at) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     const ADVANCE: &str = "\
         update conversations set message_count = ?, superseded_count = ?, turn_count = ?, \
@@ -74,6 +74,7 @@ pub(super) fn insert<'r>(
             conversation.waiting_since.into(),
             row.staff_messages.into(),
             title_source(conversation).into(),
+            row.imported_at.into(),
         ],
     );
     Ok(())

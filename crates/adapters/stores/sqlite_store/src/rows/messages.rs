@@ -35,21 +35,22 @@ relational::statements! {
 
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author) \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
+            client_message_id) \
         select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
-            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author \
+            created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
+            case role when 'user' then client_message_id end \
         from messages \
         where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
 }
 
-/// Inserts a new message. The client's id of a message of the user is stored with its turn.
+/// Inserts a new message. The client's id of a message with a turn is stored there.
 pub(super) fn insert<'r>(
     changes: &mut Changes<'r>,
     row: &'r MessageRow,
 ) -> Result<(), RepositoryError> {
     let message = &row.message;
     let author = message.author.as_ref();
-    let client_message_id = message.client_message_id.as_deref();
     changes.add(
         INSERT,
         [
@@ -71,7 +72,7 @@ pub(super) fn insert<'r>(
             message.usage.map(|usage| usage.input_tokens).into(),
             message.usage.map(|usage| usage.output_tokens).into(),
             author.map(Parameter::json).transpose()?.into(),
-            client_message_id.filter(|_| message.is_of_staff()).into(),
+            message.own_client_message_id().into(),
         ],
     );
     Ok(())

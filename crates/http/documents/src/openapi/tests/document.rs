@@ -1,8 +1,8 @@
 //! A small document over the domain's types, completed like the real one.
 
 use domain::{
-    AgentDraft, ConversationDraft, FeedbackDraft, NoteDraft, Scope, Sizes, Timestamp, UserDraft,
-    config::MetadataSchema, staff_message::StaffMessageDraft,
+    AgentDraft, ConversationDraft, FeedbackDraft, ImportedMessage, NoteDraft, Scope, Sizes,
+    Timestamp, UserDraft, config::MetadataSchema, staff_message::StaffMessageDraft,
 };
 use rest::{
     agents::RuleTestRequest,
@@ -70,6 +70,7 @@ struct Key {
     AgentDraft,
     ConversationDraft,
     FeedbackDraft,
+    ImportedMessage,
     Chat,
     Start,
     Key,
