@@ -54,6 +54,7 @@ export const calls: {
   },
   engines: { list: async () => (await service.engines.list()).data.length },
   events: { list: async () => (await service.events.list({ since: 0, types: "turn.completed" })).nextSince },
+  export: { exportConversations: () => service.export.exportConversations() },
   feedback: { list: async () => (await service.feedback.list({ rating: "down" })).data.map(({ comment }) => comment ?? "").join() },
   keys: {
     list: async () => (await service.keys.list({ limit: 5 })).data.length,

@@ -4,16 +4,17 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use async_trait::async_trait;
 use domain::{
-    ConversationId, TenantId,
+    TenantId,
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
     FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError, SearchEntry,
-    SearchIndex, SearchMatch, SearchPlace, SearchQuery,
+    SearchIndex, SearchMatch, SearchQuery,
 };
 use relational::{
     Store as _, page_budget, read,
     repositories::{SEARCH_FOLLOWER, advance_in, follower_position, follower_positions},
+    stored::FoundEntry,
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -132,19 +133,7 @@ impl SearchIndex for PostgresSearch {
             .bind(query.after.is_some())
             .bind(ts_query(&query.scopes, &query.phrases, " <-> "));
         let rows = self.0.connections.fetch_all(statement).await?;
-        read::rows("search_entries", rows, |row: (Uuid, i64, i64, bool)| {
-            let (conversation_id, message_seq, order, is_repeated) = row;
-            let conversation_id = ConversationId::new(conversation_id);
-            let place = SearchPlace {
-                order,
-                conversation_id,
-            };
-            Ok(SearchMatch {
-                place,
-                message_seq,
-                is_repeated,
-            })
-        })
+        read::rows("search_entries", rows, |row: FoundEntry| Ok(row.into()))
     }
 }
 

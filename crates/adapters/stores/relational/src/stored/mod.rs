@@ -4,6 +4,7 @@
 mod agent;
 mod conversation;
 mod credential;
+mod entry;
 mod event;
 pub mod facts;
 mod feedback;
@@ -22,6 +23,7 @@ mod user;
 pub use agent::{StoredAgent, StoredAgentVersion, VersionContent};
 pub use conversation::{StoredConversation, StoredState};
 pub use credential::StoredCredential;
+pub use entry::FoundEntry;
 pub(crate) use event::{EMPTY_LOG, events_with_bounds};
 pub use event::{LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot};
 pub use facts::StoredConversationFacts;

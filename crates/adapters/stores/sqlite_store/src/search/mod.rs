@@ -3,24 +3,23 @@
 
 mod file;
 
+pub(crate) use self::file::SearchFile;
+use crate::{SqliteStore, error::from_sqlx};
 use async_trait::async_trait;
 use domain::{
-    ConversationId, TenantId,
+    TenantId,
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
     FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError, SearchEntry,
-    SearchIndex, SearchMatch, SearchPlace, SearchQuery,
+    SearchIndex, SearchMatch, SearchQuery,
 };
 use relational::{
     page_budget, read,
     repositories::{SEARCH_FOLLOWER, StoredPosition, advance_in, position},
+    stored::FoundEntry,
 };
 use sqlx::SqliteConnection;
-use uuid::Uuid;
-
-pub(crate) use self::file::SearchFile;
-use crate::{SqliteStore, error::from_sqlx};
 
 const POSITIONS: &str =
     "select tenant_id, position, backfilled_to from follower_positions where follower = ?1";
@@ -175,22 +174,10 @@ impl SearchIndex for SqliteSearch {
             .bind(page_budget::row_count(query.limit))
             .bind(query.after.is_some());
         let rows = statement.fetch_all(self.0.pool().await?).await;
-        read::rows("entries", rows.map_err(from_sqlx)?, found)
+        read::rows("entries", rows.map_err(from_sqlx)?, |row: FoundEntry| {
+            Ok(row.into())
+        })
     }
-}
-
-fn found(
-    (conversation_id, message_seq, order, is_repeated): (Uuid, i64, i64, bool),
-) -> Result<SearchMatch, RepositoryError> {
-    let conversation_id = ConversationId::new(conversation_id);
-    Ok(SearchMatch {
-        place: SearchPlace {
-            order,
-            conversation_id,
-        },
-        message_seq,
-        is_repeated,
-    })
 }
 
 async fn remove_messages(
