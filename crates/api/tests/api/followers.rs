@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use contract::{Store, fixture};
 use domain::{ConversationId, NodeId, Seq, TenantId, search::SearchPhrases, search::SearchScope};
 use ports::{
-    FollowerPosition, FollowerStep, LogHead, RepositoryError, SearchEntry, SearchIndex,
+    FollowerPosition, FollowerStep, IdSource, LogHead, RepositoryError, SearchEntry, SearchIndex,
     SearchQuery, Storage,
 };
 use postgres_store::{PostgresOptions, PostgresStore};
@@ -24,7 +24,6 @@ use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use uuid::Uuid;
 
 use crate::postgres::Database;
 
@@ -36,6 +35,7 @@ const WORD: &str = "effect";
 /// Work whose effect is a row for each event, written with the position.
 struct Rows {
     index: Arc<dyn SearchIndex>,
+    ids: Arc<dyn IdSource>,
     /// The steps that were taken and those whose outcome a kill has hidden.
     steps: Mutex<Vec<(FollowerStep, Option<bool>)>>,
 }
@@ -92,7 +92,7 @@ impl FollowerWork for Rows {
     ) -> Result<bool, RepositoryError> {
         let entry = |event: &Arc<SerializedEvent>| SearchEntry {
             // A row of its own for each event in each step, so that a second one would be seen.
-            conversation_id: ConversationId::new(Uuid::now_v7()),
+            conversation_id: ConversationId::new(self.ids.next_id()),
             message_seq: 1,
             order: event.seq().0,
             scopes: vec![SearchScope::tenant(&step.tenant)],
@@ -135,7 +135,8 @@ impl Nodes {
             node,
             self.heads.clone(),
         );
-        (id, tokio::spawn(runner.run(CancellationToken::new())))
+        let running = TaskTracker::new().spawn(runner.run(CancellationToken::new()));
+        (id, running)
     }
 
     async fn position(&self) -> Seq {
@@ -160,13 +161,14 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     let nodes = Nodes {
         work: Arc::new(Rows {
             index: Arc::clone(&storage.search),
+            ids: system().1,
             steps: Mutex::default(),
         }),
         log: Arc::new(LogReader::new(Arc::new(tails), Arc::clone(&log))),
         heads: heads.subscribe(),
         storage: storage.clone(),
     };
-    let reading = tokio::spawn(async move {
+    let reading = TaskTracker::new().spawn(async move {
         loop {
             let read: Arc<[LogHead]> = log.heads().await.expect("the store answers").into();
             heads.send_replace(read);
@@ -174,7 +176,7 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
         }
     });
     let store = Store::new(storage.clone());
-    let writing = tokio::spawn(async move {
+    let writing = TaskTracker::new().spawn(async move {
         let write = async |number| {
             let agent = fixture::agent(number);
             let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));

@@ -89,11 +89,8 @@ async fn conversations_are_found_by_their_messages_and_titles() {
         find(&shop.ada, "parcel").await,
         [second.clone(), first.clone()]
     );
-    assert_eq!(find(&shop.ada, "Broken%20parcel").await, [first.clone()]);
-    assert_eq!(
-        find(&shop.ada, "%E4%BA%AC%E3%82%BF").await,
-        [second.clone()]
-    );
+    assert_eq!(find(&shop.ada, "Broken%20parcel").await, [&*first]);
+    assert_eq!(find(&shop.ada, "%E4%BA%AC%E3%82%BF").await, [&*second]);
     assert!(find(&shop.ada, "parcel%20nowhere").await.is_empty());
     assert!(find(&shop.ada, "%22").await.is_empty());
 
@@ -124,12 +121,12 @@ async fn a_search_finds_what_its_caller_may_read() {
     let of_bob = shop.chat(&shop.bob, "My secret parcel").await;
     let other = shop.api.agent_id().await;
     shop.indexed().await;
-    assert_eq!(find(&shop.ada, "secret").await, [of_ada.clone()]);
-    assert_eq!(find(&shop.bob, "secret").await, [of_bob.clone()]);
+    assert_eq!(find(&shop.ada, "secret").await, [&*of_ada]);
+    assert_eq!(find(&shop.bob, "secret").await, [&*of_bob]);
     let all = [of_bob.clone(), of_ada.clone()];
     assert_eq!(find(&shop.backend, "secret").await, all);
     let of_user = format!("secret&userId=ada&agentId={}", shop.agent);
-    assert_eq!(find(&shop.backend, &of_user).await, [of_ada.clone()]);
+    assert_eq!(find(&shop.backend, &of_user).await, [&*of_ada]);
     assert!(
         find(&shop.backend, &format!("secret&agentId={other}"))
             .await
@@ -171,14 +168,14 @@ async fn messages_that_were_replaced_or_changed_are_not_found() {
     let staff = id_of(&shop.backend.post(&path, staff).await.created());
     shop.indexed().await;
     assert!(find(&shop.ada, "green").await.is_empty());
-    assert_eq!(find(&shop.ada, "yellow").await, [conversation.clone()]);
-    assert_eq!(find(&shop.ada, "blue").await, [conversation.clone()]);
+    assert_eq!(find(&shop.ada, "yellow").await, [&*conversation]);
+    assert_eq!(find(&shop.ada, "blue").await, [&*conversation]);
     let message = format!("{path}/{staff}");
     let change = json!({"content": "Our red parcel"});
     shop.backend.patch(&message, change).await.ok();
     shop.indexed().await;
     assert!(find(&shop.ada, "blue").await.is_empty());
-    assert_eq!(find(&shop.ada, "red").await, [conversation.clone()]);
+    assert_eq!(find(&shop.ada, "red").await, [&*conversation]);
     assert_eq!(shop.backend.delete(&message).await.status, 204);
     assert!(find(&shop.ada, "red").await.is_empty());
     let note = json!({"content": "A purple note"});

@@ -21,6 +21,10 @@ struct StoreClock(Timestamp);
 
 #[async_trait]
 impl Maintenance for StoreClock {
+    async fn compact(&self) -> Result<(), RepositoryError> {
+        Ok(())
+    }
+
     async fn ping(&self) -> Result<(), RepositoryError> {
         Ok(())
     }

@@ -49,54 +49,13 @@ pub async fn list_conversations(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let known = [
-        "agentId",
-        "userId",
-        "key",
-        "handledBy",
-        "assignee",
-        "waiting",
-        "q",
-        "from",
-        "to",
-        "rating",
-        "limit",
-        "cursor",
-    ];
-    let mut query = QueryParameters::read_with_prefix(&request, &known, METADATA);
-    let limit = query.limit();
-    let agent = query.text("agentId").map(str::parse::<AgentId>);
-    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
-    let key = query.parsed::<ConversationKey>("key", "not a conversation key");
-    if key.is_some() && agent.is_none() {
-        query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
-    }
-    let handling = handling(&mut query);
-    let conditions = conditions(&mut query, authorized.caller().audience());
-    if key.is_some() && (handling.is_some() || !conditions.is_empty()) {
-        let detail = "can be combined with 'agentId' and 'userId' only";
-        query.add_fault("key", FaultCode::NotCombinable, detail);
-    }
-    let text = query.bounded_text("q", MAX_SEARCH);
-    if key.is_some() && text.is_some() {
-        query.add_fault(
-            "key",
-            FaultCode::NotCombinable,
-            "cannot be combined with 'q'",
-        );
-    }
-    if text.is_some() && conditions.rating.is_some() {
-        let detail = "cannot be combined with 'q'";
-        query.add_fault("rating", FaultCode::NotCombinable, detail);
-    }
-    let cursor = query.text("cursor").map(ToOwned::to_owned);
-    query.finish()?;
-    // A malformed id selects no conversations, like the id of an agent that does not exist.
-    let agent_id = match agent {
-        Some(Err(_malformed)) => Some(AgentId::new(uuid::Uuid::nil())),
-        Some(Ok(id)) => Some(id),
-        None => None,
-    };
+    let Parameters {
+        listing,
+        key,
+        text,
+        cursor,
+        limit,
+    } = parameters(&authorized, &state, &request)?;
     let (caller, conversations) = (authorized.caller(), &authorized.conversations);
     let named = |error| match error {
         ConversationError::ForeignUser => {
@@ -105,17 +64,11 @@ pub async fn list_conversations(
         other => other.into(),
     };
     let cursor = cursor.as_deref();
-    if let (Some(key), Some(agent_id)) = (key, agent_id) {
-        let user_id = user_id.as_deref();
+    if let (Some(key), Some(agent_id)) = (key, listing.agent_id) {
+        let user_id = listing.user_id.as_deref();
         let page = conversations.list_named(caller, agent_id, user_id, key);
         return Ok(reads::page(&request, page.await.map_err(named)?));
     }
-    let listing = ConversationListing {
-        agent_id,
-        user_id,
-        handling,
-        conditions,
-    };
     let Some(text) = text else {
         let page = conversations.list(caller, listing, cursor, limit);
         return Ok(reads::page(&request, page.await.map_err(named)?));
@@ -130,6 +83,74 @@ pub async fn list_conversations(
         has_more: found.value.page.has_more,
         searched_to: found.value.searched_to,
     }))
+}
+
+/// The parameters of a listing.
+struct Parameters {
+    listing: ConversationListing,
+    key: Option<ConversationKey>,
+    /// The words of a search.
+    text: Option<String>,
+    cursor: Option<String>,
+    limit: usize,
+}
+
+const KNOWN: [&str; 12] = [
+    "agentId",
+    "userId",
+    "key",
+    "handledBy",
+    "assignee",
+    "waiting",
+    "q",
+    "from",
+    "to",
+    "rating",
+    "limit",
+    "cursor",
+];
+
+fn parameters(
+    authorized: &Authorized<ConversationsRead>,
+    state: &HttpState,
+    request: &HttpRequest,
+) -> Result<Parameters, ApiError> {
+    let mut query = QueryParameters::read_with_prefix(request, &KNOWN, METADATA);
+    let limit = query.limit();
+    let agent = query.text("agentId").map(str::parse::<AgentId>);
+    let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
+    let key = query.parsed::<ConversationKey>("key", "not a conversation key");
+    if key.is_some() && agent.is_none() {
+        query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
+    }
+    let handling = handling(&mut query);
+    let conditions = conditions(&mut query, authorized.caller().audience());
+    let text = query.bounded_text("q", MAX_SEARCH);
+    if key.is_some() && (handling.is_some() || !conditions.is_empty() || text.is_some()) {
+        let detail = "can be combined with 'agentId' and 'userId' only";
+        query.add_fault("key", FaultCode::NotCombinable, detail);
+    }
+    if text.is_some() && conditions.rating.is_some() {
+        let detail = "cannot be combined with 'q'";
+        query.add_fault("rating", FaultCode::NotCombinable, detail);
+    }
+    let cursor = query.text("cursor").map(ToOwned::to_owned);
+    query.finish()?;
+    // A malformed id selects no conversations, like the id of an agent that does not exist.
+    let agent_id = agent.map(|agent| agent.unwrap_or(AgentId::new(uuid::Uuid::nil())));
+    let listing = ConversationListing {
+        agent_id,
+        user_id,
+        handling,
+        conditions,
+    };
+    Ok(Parameters {
+        listing,
+        key,
+        text,
+        cursor,
+        limit,
+    })
 }
 
 /// A page of conversations.
