@@ -8,6 +8,8 @@ use crate::{AgentId, TenantId};
 
 /// The maximum length of a word in characters; the rest of a longer one is ignored.
 const MAX_WORD: usize = 64;
+/// The maximum part of a text that is indexed, in bytes: the words of more do not fit into a column of Postgres.
+const MAX_INDEXED: usize = 256 * 1024;
 /// The maximum length of a snippet in characters.
 const MAX_SNIPPET: usize = 200;
 /// The number of characters before the first match in a snippet.
@@ -48,6 +50,11 @@ fn is_in_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(u32::from(character), 0x0300..0x0370 | 0x200c..0x200e)
 }
 
+/// Returns the letter of which `character` is the form at the end of a word.
+const fn unfinal(character: char) -> char {
+    if character == 'ς' { 'σ' } else { character }
+}
+
 /// A word, and its place in the text in bytes.
 struct Word {
     text: String,
@@ -75,16 +82,21 @@ fn words(text: &str) -> Vec<Word> {
         if let Some(word) = words.last_mut()
             && length < MAX_WORD
         {
-            word.text.extend(character.to_lowercase());
+            word.text.extend(character.to_lowercase().map(unfinal));
             length += 1;
         }
     }
     words
 }
 
-/// Returns the words of a text, separated by spaces, as an index stores them.
+/// Returns the words of a text, separated by spaces, as an index stores them: those at its beginning, if it is very
+/// long.
 pub fn indexed(text: &str) -> String {
-    let words: Vec<_> = words(text).into_iter().map(|word| word.text).collect();
+    let end = text.floor_char_boundary(MAX_INDEXED);
+    let words: Vec<_> = words(&text[..end])
+        .into_iter()
+        .map(|word| word.text)
+        .collect();
     words.join(" ")
 }
 
@@ -100,7 +112,13 @@ impl SearchPhrases {
             let words = words(part).into_iter().map(|word| word.text);
             words.collect::<Vec<_>>()
         });
-        Self(phrases.filter(|phrase| !phrase.is_empty()).collect())
+        let mut different = Vec::new();
+        for phrase in phrases.filter(|phrase| !phrase.is_empty()) {
+            if !different.contains(&phrase) {
+                different.push(phrase);
+            }
+        }
+        Self(different)
     }
 
     /// Returns the phrases, each as its words. Without any, nothing is found.

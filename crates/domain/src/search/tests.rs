@@ -8,6 +8,7 @@ use super::*;
 #[case("don't e-mail a_b 3,5", "don t e mail a b 3 5")]
 #[case("Straße ÀÉ ﬁ İ", "straße àé ﬁ i̇")]
 #[case("cafe\u{301} हिन्दी", "cafe\u{301} हिन दी")]
+#[case("ΣΟΦΟΣ σοφος", "σοφοσ σοφοσ")]
 #[case("東京タワーへ行く", "東 京 タ ワ ー へ 行 く")]
 #[case("東京tower2", "東 京 tower2")]
 #[case("한국어 ภาษา", "한 국 어 ภ า ษ า")]
@@ -24,10 +25,18 @@ fn long_words_are_cut() {
 }
 
 #[test]
+fn the_beginning_of_a_very_long_text_is_indexed() {
+    let long = "é".repeat(MAX_INDEXED);
+    assert_eq!(indexed(&format!("a {long}")).split(' ').next(), Some("a"));
+    assert!(indexed(&"ab ".repeat(MAX_INDEXED)).len() <= MAX_INDEXED);
+}
+
+#[test]
 fn each_word_of_a_search_is_a_phrase_and_operators_are_text() {
     let parsed = SearchPhrases::parse("Broken e-mail 東京 AND \"x\" -y * ()");
     let phrases: Vec<_> = parsed.phrases().iter().map(|it| it.join(" ")).collect();
     assert_eq!(phrases, ["broken", "e mail", "東 京", "and", "x", "y"]);
+    assert_eq!(SearchPhrases::parse("ok OK ok! no").phrases().len(), 2);
     assert!(SearchPhrases::parse(" * ?").phrases().is_empty());
 }
 

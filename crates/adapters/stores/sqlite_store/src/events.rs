@@ -46,7 +46,7 @@ macro_rules! filtered {
             and (?7 is null or e.conversation_id = ?7) \
             and (?12 is null or e.agent_id in (select unhex(value) from json_each(?12))) \
             and (e.type <> 'message.rated' or ?14 or e.data ->> 'principal' is null) \
-            and case when e.type = 'user.updated' then ?13 \
+            and case when e.type in ('user.updated', 'user.erased') then ?13 \
                 when e.conversation_id is null \
                 then ?8 and (e.agent_id is not null or ?9 and ?11 is null) \
                 when ",

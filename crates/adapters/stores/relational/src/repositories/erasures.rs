@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 use super::Repositories;
 use crate::{
-    Parameter, Store, parameters,
+    Parameter, Store,
+    column::StoredTime,
+    parameters,
     read::{self, ReadAs},
     statements,
 };
@@ -71,7 +73,17 @@ statements! {
         where tenant_id = $1 and id > $2 order by id limit $3) k order by id desc limit 1";
 
     const ERASE_DELETED_CONVERSATIONS: &str = "update conversations set deleted_at = $5 \
-        where tenant_id = $1 and id > $2 and id <= $3 and deleted_at is not null and user_id = $4";
+        where tenant_id = $1 and id > $2 and id <= $3 and user_id = $4 \
+            and (deleted_at is not null or (select a.deleted_at from agents a \
+                where a.tenant_id = $1 and a.id = conversations.agent_id) is not null)";
+
+    const RECORDS: &str = "select created_at from (select created_at from idempotency_records \
+        where created_at > $2 order by created_at limit $3) k \
+        order by created_at desc limit 1";
+
+    /// First responses that contain a conversation of the user.
+    const DELETE_RECORDS_ABOUT_USER: &str = "delete from idempotency_records \
+        where tenant_id = $1 and created_at > $2 and created_at <= $3 and answer ->> 'userId' = $4";
 
     const DELETE_RECORDS: &str =
         "delete from idempotency_records where tenant_id = $1 and principal in ($2, $3)";
@@ -89,12 +101,24 @@ statements! {
 
 /// A store whose rows can be read as those of erasures.
 pub trait ErasureSql:
-    Store<Row: ReadAs<(Uuid, String)> + ReadAs<Counts> + ReadAs<(i64,)> + ReadAs<(Uuid,)>>
+    Store<
+    Row: ReadAs<(Uuid, String)>
+             + ReadAs<Counts>
+             + ReadAs<(i64,)>
+             + ReadAs<(Uuid,)>
+             + ReadAs<(StoredTime,)>,
+>
 {
 }
 
 impl<S> ErasureSql for S where
-    S: Store<Row: ReadAs<(Uuid, String)> + ReadAs<Counts> + ReadAs<(i64,)> + ReadAs<(Uuid,)>>
+    S: Store<
+        Row: ReadAs<(Uuid, String)>
+                 + ReadAs<Counts>
+                 + ReadAs<(i64,)>
+                 + ReadAs<(Uuid,)>
+                 + ReadAs<(StoredTime,)>,
+    >
 {
 }
 
@@ -146,6 +170,8 @@ impl<S: ErasureSql> ErasureRepository for Repositories<S> {
             [user_id.into(), ERASED_AT.into()],
         );
         scan.by_id(DELETED_CONVERSATIONS, change, &at).await?;
+        let change = DELETE_RECORDS_ABOUT_USER;
+        scan.by_time(RECORDS, change, &[user_id.into()]).await?;
         let parameters = [tenant.into(), own, external];
         store.execute(DELETE_RECORDS, &parameters).await?;
         keep_generation(store, tenant, user_id, tokens_end_at).await
@@ -205,6 +231,22 @@ impl<S: ErasureSql> Scan<'_, S> {
     ) -> Result<(), RepositoryError> {
         let mut after = Uuid::nil();
         while let Some((last,)) = self.chunk::<(Uuid,)>(last_of_chunk, after.into()).await? {
+            let range = [after.into(), last.into()];
+            self.change(change, range, values).await?;
+            after = last;
+        }
+        Ok(())
+    }
+
+    /// The same for a table in the order of a time.
+    async fn by_time(
+        &self,
+        last_of_chunk: &'static str,
+        change: &'static str,
+        values: &[Parameter<'_>],
+    ) -> Result<(), RepositoryError> {
+        let mut after = Timestamp::from_milliseconds(0);
+        while let Some((StoredTime(last),)) = self.chunk(last_of_chunk, after.into()).await? {
             let range = [after.into(), last.into()];
             self.change(change, range, values).await?;
             after = last;

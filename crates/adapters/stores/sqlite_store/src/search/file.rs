@@ -12,7 +12,7 @@ use sqlx::{
     Sqlite, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::{
     error::{code_of, from_sqlx},
@@ -48,7 +48,8 @@ const SCHEMA: &str = "
 #[derive(Clone)]
 pub(crate) struct SearchFile {
     path: PathBuf,
-    pool: Arc<OnceCell<SqlitePool>>,
+    /// `None` until it is needed.
+    pool: Arc<Mutex<Option<SqlitePool>>>,
 }
 
 impl SearchFile {
@@ -60,20 +61,33 @@ impl SearchFile {
         }
     }
 
-    /// Returns the connections. A file that is damaged is replaced, because the index can be rebuilt.
-    pub(super) async fn pool(&self) -> Result<&SqlitePool, RepositoryError> {
-        let open = async || match self.open().await {
-            Err(error) if is_damaged(&error) => {
-                let path = self.path.display();
-                tracing::warn!(%path, "the search index is damaged; building it again");
-                for suffix in ["", "-wal", "-shm"] {
-                    let _ = std::fs::remove_file(location::sibling_path(&self.path, suffix));
-                }
-                self.open().await
-            }
-            opened => opened,
+    /// Returns the connections.
+    pub(super) async fn pool(&self) -> Result<SqlitePool, RepositoryError> {
+        let mut pool = self.pool.lock().await;
+        if let Some(open) = &*pool {
+            return Ok(open.clone());
+        }
+        let opened = self.open().await.map_err(from_sqlx)?;
+        Ok(pool.insert(opened).clone())
+    }
+
+    /// Removes the file after an error that shows that it is damaged: it can be built again.
+    pub(super) async fn remove_if_damaged(&self, error: &RepositoryError) {
+        let RepositoryError::Unavailable(cause) = error else {
+            return;
         };
-        self.pool.get_or_try_init(open).await.map_err(from_sqlx)
+        if !cause.downcast_ref().is_some_and(is_damaged) {
+            return;
+        }
+        let mut pool = self.pool.lock().await;
+        let path = self.path.display();
+        tracing::warn!(%path, "the search index is damaged; building it again");
+        if let Some(open) = pool.take() {
+            open.close().await;
+        }
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(location::sibling_path(&self.path, suffix));
+        }
     }
 
     /// Begins a transaction that writes.
@@ -109,7 +123,7 @@ impl SearchFile {
 
     /// Closes the file.
     pub(crate) async fn close(&self) {
-        if let Some(pool) = self.pool.get() {
+        if let Some(pool) = self.pool.lock().await.take() {
             pool.close().await;
         }
     }

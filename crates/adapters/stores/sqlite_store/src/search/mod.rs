@@ -57,7 +57,7 @@ const REMOVE_ENTRY_AT: &str = "delete from entries where sort_key = ?1";
 const FIND: &str = "\
     with matched as materialized ( \
         select e.conversation_id, e.message_seq, e.sort_key \
-        from words join entries e on e.sort_key = words.rowid \
+        from words cross join entries e on e.sort_key = words.rowid \
         where words match ?2 and e.tenant_id = ?1 and words.rowid < ?3 order by words.rowid desc limit ?4), \
      repeated as materialized ( \
         select c.id from (select distinct conversation_id as id from matched where ?5) c \
@@ -90,8 +90,60 @@ pub(crate) struct SqliteSearch(pub(crate) SearchFile);
 #[async_trait]
 impl SearchIndex for SqliteSearch {
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
+        self.checked(self.0.positions().await).await
+    }
+
+    async fn position(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        self.checked(self.0.position(tenant).await).await
+    }
+
+    async fn apply(
+        &self,
+        step: &FollowerStep,
+        removed: &[RemovedMessages],
+        entries: &[SearchEntry],
+    ) -> Result<bool, RepositoryError> {
+        self.checked(self.0.apply(step, removed, entries).await)
+            .await
+    }
+
+    async fn remove(
+        &self,
+        tenant: &TenantId,
+        entries: &RemovedEntries,
+        limit: usize,
+    ) -> Result<u64, RepositoryError> {
+        self.checked(self.0.remove(tenant, entries, limit).await)
+            .await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        query: &SearchQuery,
+    ) -> Result<Vec<SearchMatch>, RepositoryError> {
+        self.checked(self.0.find(tenant, query).await).await
+    }
+}
+
+impl SqliteSearch {
+    /// Returns the result of a call, after which a damaged file is removed.
+    async fn checked<T>(&self, result: Result<T, RepositoryError>) -> Result<T, RepositoryError> {
+        if let Err(error) = &result {
+            self.0.remove_if_damaged(error).await;
+        }
+        result
+    }
+}
+
+/// The calls of the index, which [`SqliteSearch`] checks.
+impl SearchFile {
+    async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
         let statement = sqlx::query(POSITIONS).bind(SEARCH_FOLLOWER);
-        let rows = statement.fetch_all(self.0.pool().await?).await;
+        let rows = statement.fetch_all(&self.pool().await?).await;
         let rows = rows.map_err(from_sqlx)?;
         read::rows("follower_positions", rows, |row: StoredPosition| {
             position(row)
@@ -105,7 +157,7 @@ impl SearchIndex for SqliteSearch {
         let statement = sqlx::query(POSITION)
             .bind(SEARCH_FOLLOWER)
             .bind(tenant.as_str());
-        let row = statement.fetch_optional(self.0.pool().await?).await;
+        let row = statement.fetch_optional(&self.pool().await?).await;
         let found = read::one("follower_positions", row.map_err(from_sqlx)?, position)?;
         Ok(found.map(|(_, position)| position))
     }
@@ -116,7 +168,7 @@ impl SearchIndex for SqliteSearch {
         removed: &[RemovedMessages],
         entries: &[SearchEntry],
     ) -> Result<bool, RepositoryError> {
-        let mut transaction = self.0.begin().await?;
+        let mut transaction = self.begin().await?;
         let connection = &mut *transaction;
         if !advance_in::<SqliteStore>(connection, SEARCH_FOLLOWER, step).await? {
             return Ok(false);
@@ -138,7 +190,7 @@ impl SearchIndex for SqliteSearch {
         limit: usize,
     ) -> Result<u64, RepositoryError> {
         let limit = page_budget::row_count(limit);
-        let mut transaction = self.0.begin().await?;
+        let mut transaction = self.begin().await?;
         let keys = match entries {
             RemovedEntries::Conversation(id) => sqlx::query_scalar(OF_CONVERSATION)
                 .bind(tenant.as_str())
@@ -173,7 +225,7 @@ impl SearchIndex for SqliteSearch {
             .bind(query.after.map_or(i64::MAX, |place| place.order))
             .bind(page_budget::row_count(query.limit))
             .bind(query.after.is_some());
-        let rows = statement.fetch_all(self.0.pool().await?).await;
+        let rows = statement.fetch_all(&self.pool().await?).await;
         read::rows("entries", rows.map_err(from_sqlx)?, |row: FoundEntry| {
             Ok(row.into())
         })
@@ -259,7 +311,8 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let file = SearchFile::beside(&folder.path().join("test.db"));
         for statement in STATEMENTS {
-            let prepared = file.pool().await.unwrap().prepare(statement.into_sql_str());
+            let pool = file.pool().await.unwrap();
+            let prepared = pool.prepare(statement.into_sql_str());
             prepared.await.unwrap();
         }
     }
