@@ -40,6 +40,7 @@ async fn a_conversation_starts_with_the_greeting() {
       },
       "openTurns": [],
       "title": "My order",
+      "titleSource": "person",
       "updatedAt": "[time]",
       "userId": "bob",
       "version": 1

@@ -44,6 +44,7 @@ fn config() -> Value {
         "allowHandOver": true,
         "allowUnrecorded": true,
         "retention": "30d",
+        "titles": {"engine": "rules", "model": "small"},
         "metadata": {"team": "library"},
     })
 }

@@ -11,6 +11,7 @@ use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
     postgres::Database,
+    script::scripted,
     user_tokens::{BACKEND, backend, user},
 };
 
@@ -367,4 +368,83 @@ async fn only_those_who_administer_users_erase_them() {
     id_of(&json!({"id": begun.json()["erasureId"]}));
     assert_eq!(other.get(path).await.ok()["data"][0]["userId"], "ada");
     api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_of_an_erased_user_are_not_readable() {
+    let (engine, mut script) = scripted();
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let marked = Marked::start(builder).await;
+    let config = json!({"engine": "scripted"});
+    let agents = [
+        id_of(
+            &marked
+                .api
+                .agent(json!({"name": "Kept", "config": config}))
+                .await,
+        ),
+        id_of(
+            &marked
+                .api
+                .agent(json!({"name": "Deleted", "config": config}))
+                .await,
+        ),
+    ];
+    let mut turns = Vec::new();
+    let mut calls = Vec::new();
+    for agent in &agents {
+        let chat = json!({"agentId": agent, "message": MARK});
+        let request = marked.user.request("POST", "/api/chat").json(&chat);
+        let begun = request.header("Prefer", "respond-async").send().await;
+        assert_eq!(begun.status, 202, "{}", begun.text());
+        turns.push(format!("/api/turns/{}", id_of(&begun.json())));
+        calls.push(script.next_call().await);
+    }
+    let deletion = format!("/api/agents/{}", agents[1]);
+    assert_eq!(marked.admin.delete(&deletion).await.status, 204);
+    marked.admin.get(&turns[1]).await.ok();
+    marked.erase().await;
+    for turn in &turns {
+        marked
+            .admin
+            .get(turn)
+            .await
+            .problem(ProblemCode::TurnNotFound);
+    }
+    drop(calls);
+    marked.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_like_that_of_another_principal_erases_nothing_of_it() {
+    let marked = Marked::start(ApiServerBuilder::default()).await;
+    let agent = marked.api.agent_id().await;
+    let chat = json!({"agentId": agent, "message": "charge me"});
+    let pay = || {
+        let request = marked.backend.request("POST", "/api/chat").json(&chat);
+        request.header("Idempotency-Key", "pay").send()
+    };
+    let first = pay().await.ok();
+    let page = marked.events("turn.completed").await;
+    let actor = page.last().expect("an event")["actor"]
+        .as_str()
+        .expect("a principal")
+        .to_owned();
+    assert!(actor.starts_with("key:"), "{actor}");
+    for (number, id) in [&*actor, "system", "service"].into_iter().enumerate() {
+        let path = format!("/api/users?userId={id}");
+        assert_eq!(marked.admin.delete(&path).await.status, 202);
+        let started = Instant::now();
+        while marked.events("user.erased").await.len() <= number {
+            assert!(started.elapsed() < SOON, "{id}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert_eq!(pay().await.ok()["turnId"], first["turnId"]);
+    let page = marked.events("turn.completed").await;
+    assert_eq!(page.last().expect("an event")["actor"], *actor);
+    for event in marked.events("user.erased").await {
+        assert_eq!(event["actor"], "service");
+    }
+    marked.api.stop().await;
 }

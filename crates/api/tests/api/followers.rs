@@ -24,11 +24,14 @@ use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 use crate::postgres::Database;
 
-/// The number of events; more with the variable `FOLLOWED_EVENTS`.
-const EVENTS: i64 = 5_000;
+/// The number of events in each log; more with the variable `FOLLOWED_EVENTS`.
+const EVENTS: i64 = 2_000;
+/// The number of steps of the backfill in each log.
+const BACKFILL: u128 = 20;
 /// The word of every effect.
 const WORD: &str = "effect";
 
@@ -68,7 +71,7 @@ impl FollowerWork for Rows {
         self.index.positions().await
     }
 
-    /// Begins before the first event, whatever the head is.
+    /// Begins before the first event, whatever the head is, with a backfill.
     async fn begin(
         &self,
         tenant: &TenantId,
@@ -78,7 +81,7 @@ impl FollowerWork for Rows {
         assert_eq!(from, None, "the log reaches every position");
         let to = FollowerPosition {
             seq: Seq(0),
-            backfilled_to: None,
+            backfilled_to: Some(ConversationId::new(Uuid::nil())),
         };
         let tenant = tenant.clone();
         let step = FollowerStep { tenant, from, to };
@@ -94,7 +97,7 @@ impl FollowerWork for Rows {
             // A row of its own for each event in each step, so that a second one would be seen.
             conversation_id: ConversationId::new(self.ids.next_id()),
             message_seq: 1,
-            order: event.seq().0,
+            order: order(&step.tenant, event.seq().0),
             scopes: vec![SearchScope::tenant(&step.tenant)],
             words: WORD.to_owned(),
         };
@@ -104,10 +107,21 @@ impl FollowerWork for Rows {
 
     async fn backfill(
         &self,
-        _: &TenantId,
-        _: FollowerPosition,
+        tenant: &TenantId,
+        from: FollowerPosition,
     ) -> Result<Option<FollowerPosition>, RepositoryError> {
-        unreachable!("there is nothing before the first event")
+        let steps = from.backfilled_to.expect("a backfill").uuid().as_u128();
+        let next = (steps < BACKFILL).then(|| ConversationId::new(Uuid::from_u128(steps + 1)));
+        let to = FollowerPosition {
+            backfilled_to: next,
+            ..from
+        };
+        let step = FollowerStep {
+            tenant: tenant.clone(),
+            from: Some(from),
+            to,
+        };
+        Ok(self.take(&step, &[]).await?.then_some(to))
     }
 }
 
@@ -139,11 +153,24 @@ impl Nodes {
         (id, running)
     }
 
-    async fn position(&self) -> Seq {
-        let position = self.work.index.position(&fixture::tenant()).await;
-        let position = position.expect("the store answers");
-        position.map_or(Seq(0), |position| position.seq)
+    /// Returns whether all events of both tenants have their effects, and the backfills have ended.
+    async fn are_done(&self) -> bool {
+        for tenant in tenants() {
+            let position = self.work.index.position(&tenant).await;
+            let position = position.expect("the store answers");
+            let is_at_end =
+                |it: &FollowerPosition| it.seq == Seq(events()) && it.backfilled_to.is_none();
+            if !position.as_ref().is_some_and(is_at_end) {
+                return false;
+            }
+        }
+        true
     }
+}
+
+/// The tenants in whose logs the follower is.
+fn tenants() -> [TenantId; 2] {
+    [fixture::tenant(), fixture::tenant_named("second")]
 }
 
 fn events() -> i64 {
@@ -177,13 +204,22 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     });
     let store = Store::new(storage.clone());
     let writing = TaskTracker::new().spawn(async move {
-        let write = async |number| {
+        let second = fixture::tenant_named("second");
+        let inserted = store.tenants.insert(&second, fixture::at(0)).await;
+        inserted.expect("the store answers");
+        let write = async |number: u32| {
             let agent = fixture::agent(number);
-            let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+            let [first, second] = tenants();
+            let tenant = if number.is_multiple_of(2) {
+                first
+            } else {
+                second
+            };
+            let stamp = fixture::stamp(1);
             let inserted = store.agents.insert(&tenant, &agent, &stamp, None).await;
             inserted.expect("the store answers");
         };
-        let numbers = futures::stream::iter(0..u32::try_from(events()).expect("a number"));
+        let numbers = futures::stream::iter(0..2 * u32::try_from(events()).expect("a number"));
         futures::StreamExt::for_each_concurrent(numbers, 64, write).await;
     });
 
@@ -192,7 +228,7 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
         running.push(nodes.start().await);
     }
     let mut kills = 0;
-    while nodes.position().await < Seq(events()) {
+    while !nodes.are_done().await {
         // Steps of different lengths, so that kills fall at different places.
         sleep(Duration::from_millis(40 + 13 * (kills % 11))).await;
         let (id, runner) = running.remove(0);
@@ -214,32 +250,42 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     check_steps(&nodes.work);
 }
 
-/// Every event has one row.
-async fn check_rows(nodes: &Nodes) {
-    let query = SearchQuery {
-        scopes: vec![vec![SearchScope::tenant(&fixture::tenant())]],
-        phrases: SearchPhrases::parse(WORD),
-        after: None,
-        limit: 10_000_000,
-    };
-    let found = nodes.work.index.find(&fixture::tenant(), &query).await;
-    let found = found.expect("the store answers").into_iter();
-    let mut orders: Vec<_> = found.map(|it| it.place.order).collect();
-    orders.reverse();
-    assert!(orders.into_iter().eq(1..=events()));
+/// The order of the row of an event, different in each log.
+fn order(tenant: &TenantId, seq: i64) -> i64 {
+    2 * seq + i64::from(*tenant == fixture::tenant())
 }
 
-/// No step was taken that begins before the end of one taken earlier.
+/// Every event has one row.
+async fn check_rows(nodes: &Nodes) {
+    for tenant in tenants() {
+        let query = SearchQuery {
+            scopes: vec![vec![SearchScope::tenant(&tenant)]],
+            phrases: SearchPhrases::parse(WORD),
+            after: None,
+            limit: 10_000_000,
+        };
+        let found = nodes.work.index.find(&tenant, &query).await;
+        let found = found.expect("the store answers").into_iter();
+        let mut orders: Vec<_> = found.map(|it| it.place.order).collect();
+        orders.reverse();
+        let expected = (1..=events()).map(|seq| order(&tenant, seq));
+        assert!(orders.into_iter().eq(expected), "{tenant}");
+    }
+}
+
+/// No step was taken that begins before the end of one taken earlier in the same log.
 fn check_steps(work: &Rows) {
-    let mut at = Seq(0);
-    for (step, is_taken) in work.steps.lock().expect("no panic inside").iter() {
-        if *is_taken == Some(true) {
+    for tenant in tenants() {
+        let mut at = Seq(0);
+        let steps = work.steps.lock().expect("no panic inside");
+        let of_tenant = steps.iter().filter(|(step, _)| step.tenant == tenant);
+        for (step, _) in of_tenant.filter(|(_, is_taken)| *is_taken == Some(true)) {
             let from = step.from.map_or(Seq(0), |from| from.seq);
             assert!(from >= at, "{step:?} after {at:?}");
             at = step.to.seq;
         }
+        assert!(at <= Seq(events()));
     }
-    assert!(at <= Seq(events()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

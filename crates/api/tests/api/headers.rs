@@ -45,7 +45,9 @@ async fn every_response_has_a_cache_policy() {
             | "get_protected_resource"
             | "get_jwks" => "public, max-age=300",
             _ if response.has("etag") => "private, no-cache",
-            "follow_conversation" => "no-store, no-transform",
+            "follow_conversation" | "export_conversations" | "export_user" => {
+                "no-store, no-transform"
+            }
             _ => "no-store",
         };
         assert_eq!(

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domain::{
-    AgentId, Conversation, ConversationId, EventData, EventType, Message, TenantId,
+    AgentId, Conversation, ConversationId, EventData, EventType, Message, TenantId, Timestamp,
     event_data::EventMessage,
     search::{SearchScope, indexed},
 };
 use ports::{LoggedEvent, RemovedEntries, RemovedMessages, SearchEntry, TITLE_SEQ};
+use uuid::Uuid;
 
-/// The number of the lowest bits of an order that keep entries of one millisecond apart.
-const RANDOM_BITS: u32 = 20;
+/// The lowest bits of an order: the `seq` of a message, so that messages of one millisecond are in their order, then a
+/// part of the id, which keeps those of different conversations apart.
+const SEQ_BITS: u32 = 10;
+const ID_BITS: u32 = 10;
 
 /// What the events of a step change in the index of a tenant, in their order.
 #[derive(Debug, Default)]
@@ -148,10 +151,7 @@ pub(super) fn message_entry(message: &Message, scopes: Vec<SearchScope>) -> Sear
     SearchEntry {
         conversation_id: message.conversation_id,
         message_seq: message.seq,
-        order: order(
-            message.created_at.milliseconds(),
-            message.id.uuid().as_u128(),
-        ),
+        order: order(message.created_at, message.seq, message.id.uuid()),
         scopes,
         words: indexed(&message.content),
     }
@@ -166,13 +166,15 @@ pub(super) fn title_entry(
     Some(SearchEntry {
         conversation_id: id,
         message_seq: TITLE_SEQ,
-        order: order(at.milliseconds(), id.uuid().as_u128()),
+        order: order(at, TITLE_SEQ, id.uuid()),
         scopes,
         words: indexed(conversation.title.as_deref()?),
     })
 }
 
-fn order(milliseconds: i64, id: u128) -> i64 {
-    let low = id & ((1 << RANDOM_BITS) - 1);
-    (milliseconds << RANDOM_BITS) | i64::try_from(low).unwrap_or_default()
+fn order(at: Timestamp, seq: i64, id: Uuid) -> i64 {
+    let seq = seq & ((1 << SEQ_BITS) - 1);
+    let id = id.as_u128() & ((1 << ID_BITS) - 1);
+    let at = at.milliseconds() << (SEQ_BITS + ID_BITS);
+    at | (seq << ID_BITS) | i64::try_from(id).unwrap_or_default()
 }
