@@ -179,6 +179,27 @@ fn events() -> i64 {
     more.map_or(EVENTS, |more| more.parse().expect("a number"))
 }
 
+/// Writes the events of both tenants.
+async fn write_events(store: Store) {
+    let second = fixture::tenant_named("second");
+    let inserted = store.tenants.insert(&second, fixture::at(0)).await;
+    inserted.expect("the store answers");
+    let write = async |number: u32| {
+        let agent = fixture::agent(number);
+        let [first, second] = tenants();
+        let tenant = if number.is_multiple_of(2) {
+            first
+        } else {
+            second
+        };
+        let stamp = fixture::stamp(1);
+        let inserted = store.agents.insert(&tenant, &agent, &stamp, None).await;
+        inserted.expect("the store answers");
+    };
+    let numbers = futures::stream::iter(0..2 * u32::try_from(events()).expect("a number"));
+    futures::StreamExt::for_each_concurrent(numbers, 64, write).await;
+}
+
 /// Writes events while three nodes run the follower, and kills the nodes again and again.
 async fn every_effect_happens_once_and_in_order(storage: Storage) {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -202,26 +223,7 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
             sleep(Duration::from_millis(20)).await;
         }
     });
-    let store = Store::new(storage.clone());
-    let writing = TaskTracker::new().spawn(async move {
-        let second = fixture::tenant_named("second");
-        let inserted = store.tenants.insert(&second, fixture::at(0)).await;
-        inserted.expect("the store answers");
-        let write = async |number: u32| {
-            let agent = fixture::agent(number);
-            let [first, second] = tenants();
-            let tenant = if number.is_multiple_of(2) {
-                first
-            } else {
-                second
-            };
-            let stamp = fixture::stamp(1);
-            let inserted = store.agents.insert(&tenant, &agent, &stamp, None).await;
-            inserted.expect("the store answers");
-        };
-        let numbers = futures::stream::iter(0..2 * u32::try_from(events()).expect("a number"));
-        futures::StreamExt::for_each_concurrent(numbers, 64, write).await;
-    });
+    let writing = TaskTracker::new().spawn(write_events(Store::new(storage.clone())));
 
     let mut running = Vec::new();
     for _ in 0..3 {
