@@ -189,7 +189,7 @@ macro_rules! storage_promises {
             }
             search_index {
                 entries_are_found_by_words_and_phrases,
-                long_texts_are_found,
+                phrases_are_found_in_texts_of_any_length,
                 entries_are_found_in_their_scopes,
                 a_search_continues_after_a_place,
                 entries_with_equal_orders_are_all_found,

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use api::wiring::system;
@@ -193,8 +193,13 @@ async fn write_events(store: Store) {
             second
         };
         let stamp = fixture::stamp(1);
-        let inserted = store.agents.insert(&tenant, &agent, &stamp, None).await;
-        inserted.expect("the store answers");
+        // A busy store may answer too late.
+        while let Err(error) = store.agents.insert(&tenant, &agent, &stamp, None).await {
+            if !error.is_retryable() {
+                assert!(matches!(error, RepositoryError::Conflict { .. }), "{error}");
+                break;
+            }
+        }
     };
     let numbers = futures::stream::iter(0..2 * u32::try_from(events()).expect("a number"));
     futures::StreamExt::for_each_concurrent(numbers, 64, write).await;
@@ -218,8 +223,9 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     };
     let reading = TaskTracker::new().spawn(async move {
         loop {
-            let read: Arc<[LogHead]> = log.heads().await.expect("the store answers").into();
-            heads.send_replace(read);
+            if let Ok(read) = log.heads().await {
+                heads.send_replace(read.into());
+            }
             sleep(Duration::from_millis(20)).await;
         }
     });
@@ -229,7 +235,7 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     for _ in 0..3 {
         running.push(nodes.start().await);
     }
-    let mut kills = 0;
+    let (started, mut kills) = (Instant::now(), 0);
     while !nodes.are_done().await {
         // Steps of different lengths, so that kills fall at different places.
         sleep(Duration::from_millis(40 + 13 * (kills % 11))).await;
@@ -240,7 +246,12 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
         ended.expect("the store answers");
         kills += 1;
         running.push(nodes.start().await);
-        assert!(kills < 10_000, "the follower does not get on");
+        let is_in_time = started.elapsed() < Duration::from_secs(90);
+        assert!(
+            is_in_time,
+            "the follower is at {:?}",
+            nodes.work.positions().await
+        );
     }
     writing.await.expect("no panic");
     for (_, runner) in running {

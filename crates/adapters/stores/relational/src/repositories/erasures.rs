@@ -77,13 +77,15 @@ statements! {
             and (deleted_at is not null or (select a.deleted_at from agents a \
                 where a.tenant_id = $1 and a.id = conversations.agent_id) is not null)";
 
+    /// Records of all tenants, because their index begins with the time.
     const RECORDS: &str = "select created_at from (select created_at from idempotency_records \
-        where created_at > $2 order by created_at limit $3) k \
+        where created_at > $2 and cast($1 as text) <> '' order by created_at limit $3) k \
         order by created_at desc limit 1";
 
-    /// First responses that contain a conversation of the user.
+    /// First responses that contain a conversation of the user. The tenant is no part of the index of the time.
     const DELETE_RECORDS_ABOUT_USER: &str = "delete from idempotency_records \
-        where tenant_id = $1 and created_at > $2 and created_at <= $3 and answer ->> 'userId' = $4";
+        where created_at > $2 and created_at <= $3 and coalesce(tenant_id, '') = $1 \
+            and answer ->> 'userId' = $4";
 
     const DELETE_RECORDS: &str =
         "delete from idempotency_records where tenant_id = $1 and principal in ($2, $3)";
