@@ -210,6 +210,8 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let log = Arc::clone(&storage.events);
     let tails = LogTails::new(Arc::clone(&log), tasks, Handle::current(), stop.clone());
+    let tails = Arc::new(tails);
+    let reported = Arc::clone(&tails);
     let heads = watch::Sender::new(Arc::default());
     let nodes = Nodes {
         work: Arc::new(Rows {
@@ -217,13 +219,17 @@ async fn every_effect_happens_once_and_in_order(storage: Storage) {
             ids: system().1,
             steps: Mutex::default(),
         }),
-        log: Arc::new(LogReader::new(Arc::new(tails), Arc::clone(&log))),
+        log: Arc::new(LogReader::new(tails, Arc::clone(&log))),
         heads: heads.subscribe(),
         storage: storage.clone(),
     };
     let reading = TaskTracker::new().spawn(async move {
         loop {
             if let Ok(read) = log.heads().await {
+                // As the process does that keeps the tails.
+                for head in &read {
+                    reported.report_head(&head.tenant, head.head);
+                }
                 heads.send_replace(read.into());
             }
             sleep(Duration::from_millis(20)).await;
