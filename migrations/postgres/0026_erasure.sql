@@ -5,7 +5,7 @@ create table erasures (
     tenant_id text collate "C" not null references tenants (id),
     id uuid not null,
     user_id text collate "C" not null,
-    -- What is erased, once it was counted.
+    -- The numbers of conversations and messages that are erased; null until they are counted.
     conversations bigint,
     messages bigint,
     primary key (tenant_id, id)

@@ -5,7 +5,7 @@ create table erasures (
     tenant_id text not null references tenants (id),
     id blob not null,
     user_id text not null,
-    -- What is erased, once it was counted.
+    -- The numbers of conversations and messages that are erased; null until they are counted.
     conversations integer,
     messages integer,
     primary key (tenant_id, id)

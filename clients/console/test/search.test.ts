@@ -68,7 +68,7 @@ it("finds conversations by words of messages and titles, and marks them", async 
   await app.service.call("POST", "/api/chat", { conversationId: id, message: "And the kettle?" });
   await refreshed;
   expect(await rows.first().locator("strong").innerText()).toBe("Broken kettle");
-  // What is deleted disappears.
+  // Deleted conversations disappear.
   const deleted = (await app.service.call("GET", "/api/conversations?q=refund")).body.data[0];
   expect((await app.service.call("DELETE", `/api/conversations/${deleted.id}`)).status).toBe(204);
   await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(1);

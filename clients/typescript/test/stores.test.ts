@@ -117,7 +117,7 @@ test("a search lists what it has found, in pages, until it is deleted", async ()
   await expect.poll(() => [found(), list.getSnapshot().hasMore]).toEqual([["Parcel three", "parcel TWO"], true]);
   await list.loadMore();
   expect([found(), list.getSnapshot().hasMore]).toEqual([["Parcel three", "parcel TWO", "Parcel one"], false]);
-  // What continues, is renamed or is new changes neither the order nor the matches.
+  // New messages, other titles and new conversations change neither the order nor the matches.
   for await (const part of client.chat({ conversationId: ids.get("Parcel one")!, message: "My parcel" })) void part;
   await client.conversations.patch(ids.get("parcel TWO")!, { title: "Renamed" });
   await client.conversations.create({ agentId: agent, title: "Parcel five" });

@@ -11,7 +11,11 @@ use ports::{
 };
 use writes::{DeleteConversation, DeleteOutcome, EndErasure};
 
-use crate::{cache::CachedWrites, followers::FollowerWork, realtime::SerializedEvent};
+use crate::{
+    cache::CachedWrites,
+    followers::{FollowerWork, begin_at_head},
+    realtime::SerializedEvent,
+};
 
 /// The number of conversations that are deleted together.
 const CHUNK: usize = 100;
@@ -19,7 +23,7 @@ const CHUNK: usize = 100;
 /// The time for which a token of a user may be valid, twice: clocks differ.
 const MAX_TOKEN_AGE: Duration = Duration::from_hours(48);
 
-/// The follower that erases the data of users, once an event tells that an erasure has begun.
+/// The follower that erases the data of users after the event with which an erasure begins.
 pub struct Eraser {
     erasures: Arc<dyn ErasureRepository>,
     followers: Arc<dyn FollowerRepository>,
@@ -145,18 +149,9 @@ impl FollowerWork for Eraser {
         from: Option<FollowerPosition>,
         head: Seq,
     ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        // The events with which erasures began may be removed.
         self.erase_all(tenant).await?;
-        let to = FollowerPosition {
-            seq: head,
-            backfilled_to: None,
-        };
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from,
-            to,
-        };
-        let begun = self.followers.advance(self.name(), &step).await?;
-        Ok(begun.then_some(to))
+        begin_at_head(&*self.followers, self.name(), tenant, from, head).await
     }
 
     async fn apply(
@@ -170,13 +165,5 @@ impl FollowerWork for Eraser {
             self.erase_all(&step.tenant).await?;
         }
         self.followers.advance(self.name(), step).await
-    }
-
-    async fn backfill(
-        &self,
-        _tenant: &TenantId,
-        from: FollowerPosition,
-    ) -> Result<Option<FollowerPosition>, RepositoryError> {
-        Ok(Some(from))
     }
 }

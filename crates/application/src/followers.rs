@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
-use ports::{FollowerPosition, FollowerStep, RepositoryError};
+use ports::{FollowerPosition, FollowerRepository, FollowerStep, RepositoryError};
 
 use crate::realtime::SerializedEvent;
 
@@ -45,10 +45,26 @@ pub trait FollowerWork: Send + Sync {
 
     /// Does a part of the work for what was there before the follower's first event, and moves the position.
     /// Returns the new one, or `None` if another process has moved it. Called while
-    /// [`FollowerPosition::backfilled_to`] is set.
+    /// [`FollowerPosition::backfilled_to`] is set, which [`Self::begin`] decides.
     async fn backfill(
         &self,
-        tenant: &TenantId,
+        _tenant: &TenantId,
         from: FollowerPosition,
-    ) -> Result<Option<FollowerPosition>, RepositoryError>;
+    ) -> Result<Option<FollowerPosition>, RepositoryError> {
+        Ok(Some(from))
+    }
+}
+
+/// Begins at the head of a log without a backfill, for work with effects elsewhere.
+pub(crate) async fn begin_at_head(
+    followers: &dyn FollowerRepository,
+    name: &str,
+    tenant: &TenantId,
+    from: Option<FollowerPosition>,
+    head: Seq,
+) -> Result<Option<FollowerPosition>, RepositoryError> {
+    let to = FollowerPosition::at(head);
+    let step = FollowerStep::new(tenant, from, to);
+    let begun = followers.advance(name, &step).await?;
+    Ok(begun.then_some(to))
 }

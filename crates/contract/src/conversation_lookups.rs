@@ -1,4 +1,4 @@
-//! `ConversationRepository::find_all`, `ids_after` and `texts`.
+//! `ConversationRepository::find_all` and `texts`.
 
 use ports::ConversationText;
 
@@ -31,37 +31,6 @@ pub async fn many_conversations_are_found_by_id(storage: &Store) {
     let other = setup::second_tenant(storage).await;
     let found = storage.conversations.find_all(&other, &ids).await.success();
     assert!(found.value.is_empty());
-}
-
-/// The ids of conversations are listed in their order, without those of deleted ones and of deleted agents.
-pub async fn ids_of_conversations_are_listed_in_order(storage: &Store) {
-    let (agent, deleted) = (
-        setup::agent(storage, 1).await,
-        setup::agent(storage, 2).await,
-    );
-    for number in [3, 1, 5, 2] {
-        setup::conversation(storage, number, &agent).await;
-    }
-    setup::conversation(storage, 4, &deleted).await;
-    setup::delete_agent(storage, &deleted).await;
-    let ids = async |after, limit| {
-        let tenant = fixture::tenant();
-        let after = fixture::conversation_id(after);
-        storage
-            .conversations
-            .ids_after(&tenant, after, limit)
-            .await
-            .success()
-    };
-    let expected = |numbers: &[u32]| -> Vec<_> {
-        numbers
-            .iter()
-            .map(|number| fixture::conversation_id(*number))
-            .collect()
-    };
-    assert_eq!(ids(0, 10).await, expected(&[1, 2, 3, 5]));
-    assert_eq!(ids(1, 2).await, expected(&[2, 3]));
-    assert!(ids(5, 10).await.is_empty());
 }
 
 /// Texts are found by their places, unless they are superseded or of deleted conversations.

@@ -59,6 +59,7 @@ pub mod credential_repository;
 pub mod credential_revocation;
 pub mod credential_rotation;
 pub mod credential_update;
+pub mod erasures;
 pub mod event_bus;
 pub mod event_content;
 pub mod event_filters;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{EventData, TurnStatus};
-use ports::RetentionCutoffs;
+use ports::{RepositoryError, RetentionCutoffs};
+use tokio::time;
 use writes::BeginTurn;
 
 use crate::{
@@ -44,6 +45,30 @@ pub async fn a_purge_keeps_live_data(storage: &Store) {
     let turn = lookup::turn(storage, open.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::InProgress));
     assert_eq!(lookup::messages(storage, open.target.id()).await.len(), 7);
+}
+
+/// Compacts the store. It may be busy for a moment with what was read or written just before.
+async fn compact(storage: &Store) {
+    let compacted = async {
+        while let Err(RepositoryError::Unavailable(_)) = storage.maintenance.compact().await {
+            time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let in_time = time::timeout(Duration::from_secs(10), compacted).await;
+    in_time.expect("the store stays busy");
+}
+
+/// `compact` keeps what is stored.
+pub async fn a_compaction_keeps_live_data(storage: &Store) {
+    setup::node(storage, 1).await;
+    let open = conversation_with_turns(storage, 1).await;
+    let before = lookup::all_messages(storage, open.target.id()).await;
+    for _ in 0..2 {
+        compact(storage).await;
+    }
+    let after = lookup::all_messages(storage, open.target.id()).await;
+    assert_eq!((after.len(), &after), (7, &before));
+    setup::complete_turn(storage, &open, 103).await;
 }
 
 /// Data deleted before the given time is removed, including turns, in chunks of any size.

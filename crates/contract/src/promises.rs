@@ -174,6 +174,7 @@ macro_rules! storage_promises {
             maintenance {
                 ping_succeeds_on_a_working_store,
                 a_purge_keeps_live_data,
+                a_compaction_keeps_live_data,
                 a_purge_removes_data_deleted_earlier,
                 a_purge_removes_a_deleted_conversation_and_keeps_its_agent,
                 a_purge_keeps_data_deleted_later,

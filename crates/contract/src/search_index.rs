@@ -6,7 +6,7 @@ use domain::{
 };
 use ports::{
     FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, SearchEntry, SearchMatch,
-    SearchPlace, SearchQuery, TITLE_SEQ,
+    SearchPosition, SearchQuery, TITLE_SEQ,
 };
 
 use crate::{Store, fixture, results::ResultExt as _};
@@ -61,7 +61,7 @@ async fn find(storage: &Store, text: &str) -> Vec<(ConversationId, i64)> {
     let found = find_by(storage, &query(text)).await;
     let found = found.iter();
     found
-        .map(|it| (it.place.conversation_id, it.message_seq))
+        .map(|it| (it.position.conversation_id, it.message_seq))
         .collect()
 }
 
@@ -154,7 +154,7 @@ pub async fn entries_are_found_in_their_scopes(storage: &Store) {
             ..query("parcel")
         };
         let found = find_by(storage, &query).await.into_iter();
-        found.map(|it| it.place.order).collect::<Vec<_>>()
+        found.map(|it| it.position.order).collect::<Vec<_>>()
     };
     assert_eq!(found(vec![vec![user("ada")]]).await, [2, 1]);
     assert_eq!(
@@ -202,7 +202,7 @@ pub async fn a_search_continues_after_a_place(storage: &Store) {
         .collect();
     begin(storage, &entries).await;
     let after = |order, conversation| SearchQuery {
-        after: Some(SearchPlace {
+        after: Some(SearchPosition {
             order,
             conversation_id: fixture::conversation_id(conversation),
         }),
@@ -210,7 +210,9 @@ pub async fn a_search_continues_after_a_place(storage: &Store) {
     };
     let shown = |found: Vec<SearchMatch>| -> Vec<_> {
         let found = found.into_iter();
-        found.map(|it| (it.place.order, it.is_repeated)).collect()
+        found
+            .map(|it| (it.position.order, it.is_repeated))
+            .collect()
     };
     let limited = SearchQuery {
         limit: 2,
@@ -238,8 +240,8 @@ pub async fn entries_with_equal_orders_are_all_found(storage: &Store) {
     loop {
         let page = find_by(storage, &query).await;
         let Some(last) = page.last() else { break };
-        query.after = Some(last.place);
-        found.extend(page.iter().map(|it| it.place.conversation_id));
+        query.after = Some(last.position);
+        found.extend(page.iter().map(|it| it.position.conversation_id));
     }
     found.sort_unstable();
     let expected: Vec<_> = (1..=5).map(fixture::conversation_id).collect();

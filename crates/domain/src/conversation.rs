@@ -7,6 +7,7 @@ use crate::{
     Principal, Timestamp, TitleSource, TurnId, TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
     open_enum::open_enum,
+    search::TextMatch,
 };
 
 open_enum! {
@@ -17,17 +18,6 @@ open_enum! {
         /// People who work for the operator. Agents do not reply.
         Staff = "staff",
     }
-}
-
-/// The text that a search has found in a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct TextMatch {
-    /// The newest message that contains the words; null if the title does.
-    pub message_id: Option<MessageId>,
-    /// The part of the text around the first match: plain text in one line, at most 200 characters.
-    pub snippet: String,
 }
 
 /// A conversation as clients receive it.

@@ -60,7 +60,7 @@ impl ImportedMessage {
     }
 }
 
-/// What a new conversation takes over from elsewhere.
+/// The messages and the time with which an imported conversation begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationImport {

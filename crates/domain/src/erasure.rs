@@ -8,10 +8,11 @@ use crate::{ErasureId, PrincipalId, TenantId, Timestamp};
 /// The principal and the actor that stand in place of an erased user.
 pub const ERASED_PRINCIPAL: &str = "user:erased";
 
-/// The time of deletion of what nobody may read any more, also not the turns that a deletion has ended.
+/// The time of deletion of an erased conversation. It is before all others, so the next purge removes the
+/// conversation, and no request returns its turns.
 pub const ERASED_AT: Timestamp = Timestamp::from_milliseconds(0);
 
-/// What an erasure has removed.
+/// The numbers of what an erasure has removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ErasureCounts {
@@ -27,7 +28,7 @@ pub struct ErasureCounts {
 pub struct EndedErasure {
     /// The erasure.
     pub erasure_id: ErasureId,
-    /// What it has removed.
+    /// The numbers of what it has removed.
     pub counts: ErasureCounts,
 }
 

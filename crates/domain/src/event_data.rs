@@ -124,7 +124,7 @@ pub enum EventData {
     UserErased {
         /// The erasure. Nothing names the user any more.
         erasure_id: ErasureId,
-        /// What it has removed.
+        /// The numbers of what it has removed.
         counts: ErasureCounts,
     },
     /// The content of an event whose type only a newer version knows: `{}`.

@@ -91,7 +91,6 @@ pub use client_tool::ClientTool;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
     Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
-    TextMatch,
 };
 pub use conversation_import::{ConversationImport, ImportedMessage};
 pub use conversation_key::ConversationKey;
@@ -126,6 +125,7 @@ pub use region::{ForwardedRequest, RegionEntry, RegionKey, RegionName};
 pub use rule::{Rule, RuleCall};
 pub use rule_test::{RuleOutcome, RuleReplySource, RuleResult, RuleTest};
 pub use scope::{Scope, Scopes};
+pub use search::TextMatch;
 pub use signing_key::SigningKey;
 pub use sizes::Sizes;
 pub use tenant::{Tenant, TenantId};

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{AgentId, TenantId};
+use crate::{AgentId, MessageId, TenantId};
 
 /// The maximum length of a word in characters; the rest of a longer one is ignored.
 const MAX_WORD: usize = 64;
@@ -51,7 +52,7 @@ fn is_in_word(character: char) -> bool {
 }
 
 /// Returns the letter of which `character` is the form at the end of a word.
-const fn unfinal(character: char) -> char {
+const fn letter_of_final_form(character: char) -> char {
     if character == 'ς' { 'σ' } else { character }
 }
 
@@ -82,7 +83,8 @@ fn words(text: &str) -> Vec<Word> {
         if let Some(word) = words.last_mut()
             && length < MAX_WORD
         {
-            word.text.extend(character.to_lowercase().map(unfinal));
+            word.text
+                .extend(character.to_lowercase().map(letter_of_final_form));
             length += 1;
         }
     }
@@ -100,7 +102,7 @@ pub fn indexed(text: &str) -> String {
     words.join(" ")
 }
 
-/// What a search looks for: phrases that must all occur in a text. Each word of the input is a phrase, which has
+/// The phrases of a search, which must all occur in a text. Each word of the input is a phrase, which has
 /// several words if it contains other characters or is of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchPhrases(Vec<Vec<String>>);
@@ -158,8 +160,19 @@ fn around(text: &str, at: usize) -> String {
     shown.trim().to_owned()
 }
 
+/// The text that a search has found in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TextMatch {
+    /// The newest message that contains the words; null if the title does.
+    pub message_id: Option<MessageId>,
+    /// The part of the text around the first match: plain text in one line, at most 200 characters.
+    pub snippet: String,
+}
+
 /// The part of an index that a search is confined to, or that is removed: everything of a tenant, of one of
-/// its users, or of one of its agents. In an index it is a word that no text contains and that names nobody.
+/// its users, or of one of its agents. In an index it is a digest, which no text contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchScope(String);
 

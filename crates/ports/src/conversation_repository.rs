@@ -312,14 +312,6 @@ pub trait ConversationRepository: Send + Sync {
         ids: &[ConversationId],
     ) -> Result<AsOf<Vec<Conversation>>, RepositoryError>;
 
-    /// Returns the ids of at most `limit` conversations with a greater id, in the order of ids.
-    async fn ids_after(
-        &self,
-        tenant: &TenantId,
-        after: ConversationId,
-        limit: usize,
-    ) -> Result<Vec<ConversationId>, RepositoryError>;
-
     /// Finds the texts of messages that are not superseded, at most 100, by conversation and `seq`, in any order.
     async fn texts(
         &self,

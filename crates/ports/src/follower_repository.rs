@@ -15,6 +15,16 @@ pub struct FollowerPosition {
     pub backfilled_to: Option<ConversationId>,
 }
 
+impl FollowerPosition {
+    /// Returns the position after an event, without anything left to read from before the follower's first event.
+    pub const fn at(seq: Seq) -> Self {
+        Self {
+            seq,
+            backfilled_to: None,
+        }
+    }
+}
+
 /// A step of a follower in the log of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowerStep {
@@ -24,6 +34,17 @@ pub struct FollowerStep {
     pub from: Option<FollowerPosition>,
     /// The position after it.
     pub to: FollowerPosition,
+}
+
+impl FollowerStep {
+    /// Creates a step in the log of a tenant.
+    pub fn new(tenant: &TenantId, from: Option<FollowerPosition>, to: FollowerPosition) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            from,
+            to,
+        }
+    }
 }
 
 /// The followers of the logs, of which one node each runs.

@@ -82,8 +82,8 @@ pub use reply_engine::{
     ToldCause, ToolChoice, ToolUse, UnusableReply,
 };
 pub use search_index::{
-    RemovedEntries, RemovedMessages, SearchEntry, SearchIndex, SearchMatch, SearchPlace,
-    SearchQuery, TITLE_SEQ,
+    RemovedEntries, RemovedMessages, SEARCH_FOLLOWER, SearchEntry, SearchIndex, SearchMatch,
+    SearchPosition, SearchQuery, TITLE_SEQ,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

@@ -8,7 +8,10 @@ use domain::{
 
 use crate::{FollowerPosition, FollowerStep, RepositoryError};
 
-/// The place of the title of a conversation among its messages, which begin with 1.
+/// The name of the follower that keeps the index, under which its positions are stored.
+pub const SEARCH_FOLLOWER: &str = "search";
+
+/// The position of the title of a conversation among its messages, which begin with 1.
 pub const TITLE_SEQ: i64 = 0;
 
 /// A text that can be found.
@@ -18,7 +21,7 @@ pub struct SearchEntry {
     pub conversation_id: ConversationId,
     /// The `seq` of the message, or [`TITLE_SEQ`].
     pub message_seq: i64,
-    /// The place in the order of results: larger for newer texts. Several entries may have the same.
+    /// The sort key of results: larger for newer texts. Several entries may have the same.
     pub order: i64,
     /// The scopes in which it is found.
     pub scopes: Vec<SearchScope>,
@@ -46,9 +49,9 @@ pub enum RemovedEntries {
     Scope(SearchScope),
 }
 
-/// A place in the order of results.
+/// The position of an entry in the order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SearchPlace {
+pub struct SearchPosition {
     /// The order of the entry.
     pub order: i64,
     /// Its conversation.
@@ -62,8 +65,8 @@ pub struct SearchQuery {
     pub scopes: Vec<Vec<SearchScope>>,
     /// The phrases, all of which an entry contains.
     pub phrases: SearchPhrases,
-    /// Only entries after this place, in the order of results.
-    pub after: Option<SearchPlace>,
+    /// Only entries after this position.
+    pub after: Option<SearchPosition>,
     /// The maximum number of entries.
     pub limit: usize,
 }
@@ -71,11 +74,11 @@ pub struct SearchQuery {
 /// An entry that a search has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchMatch {
-    /// The place in the order of results.
-    pub place: SearchPlace,
+    /// The position in the order of results.
+    pub position: SearchPosition,
     /// The `seq` of the message, or [`TITLE_SEQ`].
     pub message_seq: i64,
-    /// True if the same search finds the conversation at or before the place that it continues from.
+    /// True if the same search finds the conversation at or before the position that it continues from.
     pub is_repeated: bool,
 }
 

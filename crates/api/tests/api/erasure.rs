@@ -1,16 +1,15 @@
-//! The erasure of everything about a user: nothing of it is left, neither in answers nor in the store.
+//! The erasure of everything about a user.
+
+mod stored;
 
 use std::time::{Duration, Instant};
 
-use domain::{ProblemCode, Scope, Timestamp};
-use ports::RetentionCutoffs;
+use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions as _, Row as _};
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
-    postgres::Database,
     script::scripted,
     user_tokens::{BACKEND, backend, user},
 };
@@ -20,6 +19,26 @@ const SOON: Duration = Duration::from_secs(10);
 /// A text in all that is stored about the user, and in its id.
 const MARK: &str = "zebracrossing";
 const USER: &str = "zebracrossing-7";
+
+/// The events of one type.
+async fn events(caller: &Caller, kind: &str) -> Vec<Value> {
+    let path = format!("/api/events?since=0&limit=100&types={kind}");
+    let page = caller.get(&path).await.ok();
+    page["data"].as_array().expect("events").clone()
+}
+
+/// Waits until so many erasures have ended, and returns the event of the last one.
+async fn erased(caller: &Caller, number: usize) -> Value {
+    let started = Instant::now();
+    loop {
+        let events = events(caller, "user.erased").await;
+        if events.len() == number {
+            return events[number - 1].clone();
+        }
+        assert!(started.elapsed() < SOON, "{events:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
 
 /// A user with data of every kind.
 struct Marked {
@@ -100,182 +119,10 @@ impl Marked {
             .await
             .problem(ProblemCode::InvalidCredentials);
         assert_eq!(self.admin.get(&path).await.ok()["data"], json!([]));
-        let started = Instant::now();
-        loop {
-            let page = self.events("user.erased").await;
-            if let [last] = &*page {
-                assert_eq!(last["data"]["erasureId"], id);
-                return last.clone();
-            }
-            assert!(started.elapsed() < SOON, "{page:?}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let last = erased(&self.admin, 1).await;
+        assert_eq!(last["data"]["erasureId"], id);
+        last
     }
-
-    async fn events(&self, types: &str) -> Vec<Value> {
-        let path = format!("/api/events?since=0&limit=100&types={types}");
-        let page = self.admin.get(&path).await.ok();
-        page["data"].as_array().expect("events").clone()
-    }
-
-    /// Waits until the index of the search has seen the end.
-    async fn indexed(&self, to: &Value) {
-        let started = Instant::now();
-        loop {
-            let page = self.admin.get("/api/conversations?q=anything").await.ok();
-            if page["searchedTo"].as_i64() >= to["seq"].as_i64() {
-                return;
-            }
-            assert!(started.elapsed() < SOON, "{page}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Removes what is deleted, as the purge does within the configured time.
-    async fn purge(&self) {
-        let maintenance = &self.api.storage.maintenance;
-        let now = maintenance
-            .now()
-            .await
-            .expect("the store answers")
-            .milliseconds();
-        let before = |age: Duration| {
-            let age = i64::try_from(age.as_millis()).expect("a time");
-            Timestamp::from_milliseconds(now - age)
-        };
-        let cutoffs = RetentionCutoffs {
-            deleted_before: before(Duration::from_hours(12)),
-            records_before: before(Duration::from_hours(24)),
-            ended_before: before(Duration::ZERO),
-        };
-        while maintenance
-            .purge(500, cutoffs)
-            .await
-            .expect("the store answers")
-            > 0
-        {}
-        maintenance.compact().await.expect("the store answers");
-    }
-}
-
-/// Erases the user, and checks what the interface shows.
-async fn erase(marked: &Marked) {
-    let before = marked.events("conversation.deleted").await;
-    assert_eq!(before.len(), 1);
-    let last = marked.erase().await;
-    // The one that was deleted before is not counted, and the one that has moved belongs to another user.
-    let counts = json!({"conversations": 2, "messages": 6});
-    assert_eq!(last["data"]["counts"], counts);
-    assert_eq!(last["actor"], "service");
-    assert_eq!(last.get("userId"), None);
-    let deleted = marked.events("conversation.deleted").await;
-    assert_eq!(deleted.len(), 3);
-    let updates = marked.events("user.updated").await;
-    let content: Vec<_> = updates.iter().map(|event| &event["data"]).collect();
-    assert_eq!(
-        content,
-        [&json!({"deleted": true}), &json!({"deleted": true})]
-    );
-    for number in [0, 2, 3] {
-        let path = format!("/api/conversations/{}", marked.conversations[number]);
-        let gone = marked.backend.get(&path).await;
-        gone.problem(ProblemCode::ConversationNotFound);
-    }
-    let moved = format!("/api/conversations/{}", marked.conversations[1]);
-    assert_eq!(marked.backend.get(&moved).await.ok()["userId"], "ada");
-    marked.indexed(&last).await;
-    let all = marked
-        .admin
-        .get("/api/events?since=0&limit=100")
-        .await
-        .ok()
-        .to_string();
-    let user = all.matches(USER).count();
-    assert_eq!(user, 0, "{all}");
-}
-
-/// Replaces what has the mark in the conversation that belongs to another user now.
-async fn delete_moved(marked: &Marked) {
-    let path = format!("/api/conversations/{}", marked.conversations[1]);
-    assert_eq!(marked.backend.delete(&path).await.status, 204);
-    let second = json!({"context": "none"});
-    marked
-        .admin
-        .put("/api/users?userId=ada", second)
-        .await
-        .created();
-    let path = "/api/users?userId=ada";
-    let begun = marked.admin.delete(path).await;
-    assert_eq!(begun.status, 202);
-    let started = Instant::now();
-    loop {
-        let events = marked.events("user.erased").await;
-        if let [_, last] = &*events {
-            marked.indexed(last).await;
-            return;
-        }
-        assert!(started.elapsed() < SOON);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_byte_of_an_erased_user_is_left_in_the_files_of_sqlite() {
-    let marked = Marked::start(ApiServerBuilder::default()).await;
-    let file = marked.api.database_file();
-    let folder = file.parent().expect("a folder").to_owned();
-    let count = || {
-        let files = std::fs::read_dir(&folder).expect("the folder of the store");
-        let contents = files.map(|file| std::fs::read(file.expect("a file").path()));
-        let found = contents.map(|content| {
-            let content = content.expect("a file").to_ascii_lowercase();
-            let windows = content.windows(MARK.len());
-            windows.filter(|window| *window == MARK.as_bytes()).count()
-        });
-        found.sum::<usize>()
-    };
-    assert!(count() > 20);
-    erase(&marked).await;
-    delete_moved(&marked).await;
-    marked.purge().await;
-    assert_eq!(count(), 0);
-    marked.api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_text_of_an_erased_user_is_left_in_the_tables_of_postgres() {
-    let database = Database::make().await;
-    let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
-    let marked = Marked::start(builder).await;
-    assert!(marks_in(&database).await.len() > 5);
-    erase(&marked).await;
-    delete_moved(&marked).await;
-    marked.purge().await;
-    assert_eq!(marks_in(&database).await, Vec::<String>::new());
-    marked.api.stop().await;
-}
-
-/// The tables with rows that contain the mark, as a dump shows them, and the statistics.
-async fn marks_in(database: &Database) -> Vec<String> {
-    let mut connection = database
-        .options()
-        .connect()
-        .await
-        .expect("the server answers");
-    let tables = "select quote_ident(table_name) from information_schema.tables \
-        where table_schema = 'public' union all select 'pg_stats'";
-    let tables = sqlx::query(tables).fetch_all(&mut connection).await;
-    let mut found = Vec::new();
-    for table in tables.expect("tables") {
-        let table: String = table.get(0);
-        let count = format!("select count(*) from {table} t where t::text ilike '%{MARK}%'");
-        let count = sqlx::query_scalar(sqlx::AssertSqlSafe(count));
-        let count: i64 = count.fetch_one(&mut connection).await.expect("a count");
-        if count > 0 {
-            found.push(table);
-        }
-    }
-    found
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,21 +165,7 @@ async fn an_erasure_survives_the_end_of_the_process_and_other_users() {
     } = marked;
     let api = api.restart(ApiServerBuilder::default()).await;
     let admin = api.writer();
-    let started = Instant::now();
-    loop {
-        let page = admin
-            .get("/api/events?since=0&limit=100&types=user.erased")
-            .await
-            .ok();
-        if page["data"]
-            .as_array()
-            .is_some_and(|events| events.len() == 1)
-        {
-            break;
-        }
-        assert!(started.elapsed() < SOON, "{page}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    erased(&admin, 1).await;
     let gone = admin
         .get(&format!("/api/conversations/{}", conversations[3]))
         .await;
@@ -367,6 +200,11 @@ async fn only_those_who_administer_users_erase_them() {
     assert_eq!(begun.status, 202);
     id_of(&json!({"id": begun.json()["erasureId"]}));
     assert_eq!(other.get(path).await.ok()["data"][0]["userId"], "ada");
+    erased(&admin, 1).await;
+    let watcher = api.caller_with_scopes(&[Scope::EventsRead]).await;
+    for kind in ["user.updated", "user.erased"] {
+        assert_eq!(events(&watcher, kind).await, Vec::<Value>::new(), "{kind}");
+    }
     api.stop().await;
 }
 
@@ -425,7 +263,7 @@ async fn an_id_like_that_of_another_principal_erases_nothing_of_it() {
         request.header("Idempotency-Key", "pay").send()
     };
     let first = pay().await.ok();
-    let page = marked.events("turn.completed").await;
+    let page = events(&marked.admin, "turn.completed").await;
     let actor = page.last().expect("an event")["actor"]
         .as_str()
         .expect("a principal")
@@ -434,16 +272,12 @@ async fn an_id_like_that_of_another_principal_erases_nothing_of_it() {
     for (number, id) in [&*actor, "system", "service"].into_iter().enumerate() {
         let path = format!("/api/users?userId={id}");
         assert_eq!(marked.admin.delete(&path).await.status, 202);
-        let started = Instant::now();
-        while marked.events("user.erased").await.len() <= number {
-            assert!(started.elapsed() < SOON, "{id}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        erased(&marked.admin, number + 1).await;
     }
     assert_eq!(pay().await.ok()["turnId"], first["turnId"]);
-    let page = marked.events("turn.completed").await;
+    let page = events(&marked.admin, "turn.completed").await;
     assert_eq!(page.last().expect("an event")["actor"], *actor);
-    for event in marked.events("user.erased").await {
+    for event in events(&marked.admin, "user.erased").await {
         assert_eq!(event["actor"], "service");
     }
     marked.api.stop().await;

@@ -285,7 +285,7 @@ async fn check_rows(nodes: &Nodes) {
         };
         let found = nodes.work.index.find(&tenant, &query).await;
         let found = found.expect("the store answers").into_iter();
-        let mut orders: Vec<_> = found.map(|it| it.place.order).collect();
+        let mut orders: Vec<_> = found.map(|it| it.position.order).collect();
         orders.reverse();
         let expected = (1..=events()).map(|seq| order(&tenant, seq));
         assert!(orders.into_iter().eq(expected), "{tenant}");

@@ -29,6 +29,7 @@ mod config;
 mod confined_coverage;
 mod console;
 mod context;
+mod conversation_filters;
 mod conversation_keys;
 mod conversations;
 mod copied_agents;

@@ -266,7 +266,6 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
     fn find_all(tenant: &TenantId, ids: &[ConversationId]) -> AsOf<Vec<Conversation>>;
-    fn ids_after(tenant: &TenantId, after: ConversationId, limit: usize) -> Vec<ConversationId>;
     fn texts(tenant: &TenantId, places: &[(ConversationId, i64)]) -> Vec<ConversationText>;
 } }
 

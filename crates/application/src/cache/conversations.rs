@@ -142,15 +142,6 @@ impl ConversationRepository for CachedConversations {
         self.inner.find_all(tenant, ids).await
     }
 
-    async fn ids_after(
-        &self,
-        tenant: &TenantId,
-        after: ConversationId,
-        limit: usize,
-    ) -> Result<Vec<ConversationId>, RepositoryError> {
-        self.inner.ids_after(tenant, after, limit).await
-    }
-
     async fn texts(
         &self,
         tenant: &TenantId,

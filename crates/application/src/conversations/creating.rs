@@ -30,7 +30,7 @@ pub struct NewConversation {
     /// The conversation whose messages it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<Fork>,
-    /// What it takes over from elsewhere.
+    /// The messages with which it begins, if it is imported.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub import: Option<ConversationImport>,
     /// Title, metadata and context. It names no user: `user_id` does.

@@ -7,7 +7,7 @@ use domain::{
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
-    ConversationConditions, ConversationFilter, ConversationText, SearchMatch, SearchPlace,
+    ConversationConditions, ConversationFilter, ConversationText, SearchMatch, SearchPosition,
     SearchQuery, TITLE_SEQ,
 };
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use super::{ConversationError, ConversationListing, ConversationService};
 
-/// The maximum number of matches that one call looks at.
-const LOOKED_AT: usize = 10_000;
+/// The maximum number of matches that one call reads.
+const MAX_MATCHES: usize = 10_000;
 /// The number of matches that are read together at first. A page is often full with them, and the store finds a few
 /// much sooner than many.
 const FIRST_MATCHES: usize = 100;
@@ -37,7 +37,7 @@ pub struct FoundConversations {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct Position {
     order: i64,
     id: Uuid,
 }
@@ -107,20 +107,20 @@ impl ConversationService {
         let tenant = &caller.tenant;
         let binding = (tenant.as_str(), "search", &listing, text);
         let after = cursor
-            .map(|cursor| cursor::decode::<Place>(&binding, cursor))
+            .map(|cursor| cursor::decode::<Position>(&binding, cursor))
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?;
         let filter = listing.filter(caller);
         let indexed = self.search.position(tenant).await?;
-        let indexed = indexed.filter(|position| position.backfilled_to.is_none());
-        let searched_to = indexed.map(|position| position.seq);
+        let is_whole = indexed.is_some_and(|position| position.backfilled_to.is_none());
+        let indexed_to = indexed.map_or(Seq(0), |position| position.seq);
         let mut search = Search {
             query: SearchQuery {
                 scopes: scopes(tenant, &filter),
                 phrases: SearchPhrases::parse(text),
-                after: after.map(|place| SearchPlace {
-                    order: place.order,
-                    conversation_id: ConversationId::new(place.id),
+                after: after.map(|position| SearchPosition {
+                    order: position.order,
+                    conversation_id: ConversationId::new(position.id),
                 }),
                 limit: FIRST_MATCHES,
             },
@@ -135,18 +135,10 @@ impl ConversationService {
         let last = search.query.after.filter(|_| !is_finished);
         let next = last.map(|last| {
             let (order, id) = (last.order, last.conversation_id.uuid());
-            cursor::encode(&binding, &Place { order, id })
+            cursor::encode(&binding, &Position { order, id })
         });
-        let position = match search.position {
-            Some(position) => position,
-            None => {
-                self.ports
-                    .conversations
-                    .find_all(tenant, &[])
-                    .await?
-                    .position
-            }
-        };
+        // If nothing was found, no conversation was read.
+        let position = search.position.unwrap_or(indexed_to);
         let page = Page {
             has_more: next.is_some(),
             items: search.found,
@@ -155,7 +147,7 @@ impl ConversationService {
             value: FoundConversations {
                 page: page.map(|found| found.shown_to(caller)),
                 next,
-                searched_to,
+                searched_to: is_whole.then_some(indexed_to),
             },
             position,
         })
@@ -172,12 +164,12 @@ impl ConversationService {
         {
             return Ok(true);
         }
-        let mut looked_at = 0;
-        while looked_at < LOOKED_AT {
+        let mut read = 0;
+        while read < MAX_MATCHES {
             let matches = self.search.find(&caller.tenant, &search.query).await?;
-            looked_at += matches.len();
+            read += matches.len();
             let is_last = matches.len() < search.query.limit;
-            search.query.limit = MATCHES.min(LOOKED_AT.saturating_sub(looked_at));
+            search.query.limit = MATCHES.min(MAX_MATCHES.saturating_sub(read));
             for chunk in matches.chunks(CONVERSATIONS) {
                 if self.read_found(caller, search, chunk).await? {
                     return Ok(false);
@@ -197,11 +189,12 @@ impl ConversationService {
         search: &mut Search,
         matches: &[SearchMatch],
     ) -> Result<bool, ConversationError> {
-        let is_new =
-            |it: &&SearchMatch| !it.is_repeated && !search.seen.contains(&it.place.conversation_id);
+        let is_new = |it: &&SearchMatch| {
+            !it.is_repeated && !search.seen.contains(&it.position.conversation_id)
+        };
         let new: Vec<_> = matches.iter().filter(is_new).collect();
         let conversations = &self.ports.conversations;
-        let ids: BTreeSet<_> = new.iter().map(|it| it.place.conversation_id).collect();
+        let ids: BTreeSet<_> = new.iter().map(|it| it.position.conversation_id).collect();
         let ids: Vec<_> = ids.into_iter().collect();
         let read = conversations.find_all(&caller.tenant, &ids).await?;
         search.position.get_or_insert(read.position);
@@ -212,7 +205,7 @@ impl ConversationService {
         let found: HashMap<_, _> = wanted.map(|it| (it.id, it)).collect();
         let places = new
             .iter()
-            .map(|it| (it.place.conversation_id, it.message_seq));
+            .map(|it| (it.position.conversation_id, it.message_seq));
         let is_message = |(id, seq): &(_, i64)| *seq != TITLE_SEQ && found.contains_key(id);
         let places: Vec<_> = places.filter(is_message).collect();
         let texts = conversations.texts(&caller.tenant, &places).await?;
@@ -221,8 +214,8 @@ impl ConversationService {
             .map(|text| ((text.conversation_id, text.seq), text))
             .collect();
         for it in new {
-            search.query.after = Some(it.place);
-            let (id, seq) = (it.place.conversation_id, it.message_seq);
+            search.query.after = Some(it.position);
+            let (id, seq) = (it.position.conversation_id, it.message_seq);
             if let Some(conversation) = found.get(&id) {
                 search.add(conversation, seq, texts.remove(&(id, seq)));
             }
@@ -230,7 +223,7 @@ impl ConversationService {
                 return Ok(true);
             }
         }
-        search.query.after = matches.last().map(|it| it.place);
+        search.query.after = matches.last().map(|it| it.position);
         Ok(false)
     }
 }

@@ -15,7 +15,7 @@ use crate::PAGE_LIMIT;
 /// The number of conversations whose first messages are read at the same time.
 const READ_AHEAD: usize = 4;
 
-/// What an export contains of a conversation.
+/// The parts of a conversation that an export contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contents {
     /// The messages that are not superseded.

@@ -20,7 +20,7 @@ use conversations::{Contents, ConversationReader};
 /// A part of an export. What belongs to a conversation follows it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExportPart {
-    /// What is stored about the user.
+    /// The record of the user.
     User(Arc<User>),
     /// A conversation.
     Conversation(Box<Conversation>),

@@ -30,9 +30,9 @@ pub struct FollowerRunner {
     log: Arc<LogReader>,
     node: Arc<Node>,
     heads: watch::Receiver<Arc<[LogHead]>>,
-    /// The positions in the store, while this node has the lease. Empty at first, and after an error or a step of
-    /// another node.
+    /// The positions in the store, once they are loaded.
     positions: HashMap<TenantId, FollowerPosition>,
+    /// False at first, without the lease, and after an error or a step of another node.
     is_loaded: bool,
     claimed_at: Option<Instant>,
 }
@@ -182,11 +182,7 @@ impl FollowerRunner {
             seq: next,
             ..position
         };
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from: Some(position),
-            to,
-        };
+        let step = FollowerStep::new(tenant, Some(position), to);
         let is_moved = self.work.apply(&step, &events).await?;
         Ok(is_moved.then_some(to))
     }

@@ -54,11 +54,7 @@ impl FollowerWork for At {
     }
 
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
-        let position = FollowerPosition {
-            seq: self.0,
-            backfilled_to: None,
-        };
-        Ok(vec![(tenant(), position)])
+        Ok(vec![(tenant(), FollowerPosition::at(self.0))])
     }
 
     async fn begin(
@@ -76,14 +72,6 @@ impl FollowerWork for At {
         _: &[Arc<SerializedEvent>],
     ) -> Result<bool, RepositoryError> {
         Ok(false)
-    }
-
-    async fn backfill(
-        &self,
-        _: &TenantId,
-        _: FollowerPosition,
-    ) -> Result<Option<FollowerPosition>, RepositoryError> {
-        Ok(None)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What events change in the index.
+//! The changes of the index by events.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 const SEQ_BITS: u32 = 10;
 const ID_BITS: u32 = 10;
 
-/// What the events of a step change in the index of a tenant, in their order.
+/// The changes of a tenant's index by the events of a step.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// The entries to store, by conversation and `seq`.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{ConversationId, Seq, TenantId, search::SearchScope};
+use domain::{Conversation, ConversationId, Seq, TenantId, search::SearchScope};
 use ports::{
-    ConversationRepository, FollowerPosition, FollowerStep, ListingOrder, MessageQuery,
-    RemovedEntries, RemovedMessages, RepositoryError, SearchEntry, SearchIndex, TITLE_SEQ,
+    ConversationConditions, ConversationFilter, ConversationPosition, ConversationRepository,
+    ConversationScan, FollowerPosition, FollowerStep, ListingOrder, MessageQuery, RemovedEntries,
+    RemovedMessages, RepositoryError, SEARCH_FOLLOWER, ScanOrder, SearchEntry, SearchIndex,
+    TITLE_SEQ,
 };
 use uuid::Uuid;
 
@@ -48,32 +50,32 @@ impl SearchIndexer {
         Ok(())
     }
 
-    /// Reads a whole conversation, and stores its entries in place of all that it had. Returns whether the position
-    /// is still `at`.
+    /// Indexes a conversation anew, if it exists. Returns whether the position is still `at`.
     async fn read_again(
         &self,
         tenant: &TenantId,
         id: ConversationId,
         at: FollowerPosition,
     ) -> Result<bool, RepositoryError> {
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from: Some(at),
-            to: at,
-        };
-        let Some(found) = self.conversations.find(tenant, id).await?.value else {
-            return Ok(true);
-        };
-        let conversation = found.item;
-        let scopes = || {
-            scopes(
-                tenant,
-                conversation.agent_id,
-                conversation.user_id.as_deref(),
-            )
-        };
+        match self.conversations.find(tenant, id).await?.value {
+            Some(found) => self.index_whole(tenant, &found.item, at).await,
+            None => Ok(true),
+        }
+    }
+
+    /// Reads the messages of a conversation, and stores its entries in place of all that it had. Returns whether the
+    /// position is still `at`.
+    async fn index_whole(
+        &self,
+        tenant: &TenantId,
+        conversation: &Conversation,
+        at: FollowerPosition,
+    ) -> Result<bool, RepositoryError> {
+        let step = FollowerStep::new(tenant, Some(at), at);
+        let (id, user) = (conversation.id, conversation.user_id.as_deref());
+        let scopes = || scopes(tenant, conversation.agent_id, user);
         let mut entries: Vec<SearchEntry> =
-            title_entry(&conversation, scopes()).into_iter().collect();
+            title_entry(conversation, scopes()).into_iter().collect();
         let mut removed = vec![RemovedMessages {
             conversation_id: id,
             from_seq: TITLE_SEQ,
@@ -108,7 +110,7 @@ impl SearchIndexer {
 #[async_trait]
 impl FollowerWork for SearchIndexer {
     fn name(&self) -> &'static str {
-        "search"
+        SEARCH_FOLLOWER
     }
 
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
@@ -124,14 +126,10 @@ impl FollowerWork for SearchIndexer {
         let all = RemovedEntries::Scope(SearchScope::tenant(tenant));
         self.remove_all(tenant, &all).await?;
         let to = FollowerPosition {
-            seq: head,
             backfilled_to: Some(ConversationId::new(Uuid::nil())),
+            ..FollowerPosition::at(head)
         };
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from,
-            to,
-        };
+        let step = FollowerStep::new(tenant, from, to);
         let begun = self.index.apply(&step, &[], &[]).await?;
         Ok(begun.then_some(to))
     }
@@ -164,22 +162,24 @@ impl FollowerWork for SearchIndexer {
         let Some(after) = from.backfilled_to else {
             return Ok(Some(from));
         };
-        let limit = BACKFILLED_CONVERSATIONS;
-        let ids = self.conversations.ids_after(tenant, after, limit).await?;
-        for id in &ids {
-            if !self.read_again(tenant, *id, from).await? {
+        let scan = ConversationScan {
+            filter: ConversationFilter::default(),
+            conditions: ConversationConditions::default(),
+            order: ScanOrder::Id,
+            after: Some(ConversationPosition { key: 0, id: after }),
+            limit: BACKFILLED_CONVERSATIONS,
+        };
+        let page = self.conversations.scan(tenant, &scan).await?.value;
+        for found in &page.items {
+            if !self.index_whole(tenant, &found.item, from).await? {
                 return Ok(None);
             }
         }
         let to = FollowerPosition {
-            backfilled_to: ids.last().copied().filter(|_| ids.len() == limit),
+            backfilled_to: page.next.map(|next| next.id),
             ..from
         };
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from: Some(from),
-            to,
-        };
+        let step = FollowerStep::new(tenant, Some(from), to);
         let is_moved = self.index.apply(&step, &[], &[]).await?;
         Ok(is_moved.then_some(to))
     }

@@ -17,7 +17,7 @@ use crate::{
     background::round,
     cache::CachedPorts,
     engines::{BufferedSink, Engines, ReplySink as _, TurnOrigin, reply_without_tools},
-    followers::FollowerWork,
+    followers::{FollowerWork, begin_at_head},
     realtime::SerializedEvent,
 };
 
@@ -209,17 +209,7 @@ impl FollowerWork for TitleWriter {
         from: Option<FollowerPosition>,
         head: Seq,
     ) -> Result<Option<FollowerPosition>, RepositoryError> {
-        let to = FollowerPosition {
-            seq: head,
-            backfilled_to: None,
-        };
-        let step = FollowerStep {
-            tenant: tenant.clone(),
-            from,
-            to,
-        };
-        let is_moved = self.followers.advance(NAME, &step).await?;
-        Ok(is_moved.then_some(to))
+        begin_at_head(&*self.followers, NAME, tenant, from, head).await
     }
 
     /// After a crash the same turns come again: those whose conversations have titles by then are skipped.
@@ -241,14 +231,5 @@ impl FollowerWork for TitleWriter {
             .try_collect::<()>()
             .await?;
         self.followers.advance(NAME, step).await
-    }
-
-    /// Earlier conversations get no titles, so there is nothing to do.
-    async fn backfill(
-        &self,
-        _tenant: &TenantId,
-        from: FollowerPosition,
-    ) -> Result<Option<FollowerPosition>, RepositoryError> {
-        Ok(Some(from))
     }
 }

@@ -76,6 +76,15 @@ macro_rules! access_promises {
                 users_of_tenants_are_apart,
                 users_of_a_group_keep_their_own_values,
             }
+            erasures {
+                an_erasure_is_pending_until_it_ends,
+                the_counts_of_an_erasure_stay_the_same,
+                only_the_erased_user_is_made_anonymous,
+                a_principal_with_the_id_of_an_erased_user_is_kept,
+                idempotency_records_of_an_erased_user_are_removed,
+                conversations_deleted_before_an_erasure_are_purged,
+                the_generation_of_an_erased_users_tokens_is_kept,
+            }
             credential_update {
                 an_update_replaces_the_content_of_a_credential,
                 an_update_keeps_the_proof_the_scopes_and_the_times,

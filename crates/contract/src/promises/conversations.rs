@@ -53,7 +53,6 @@ macro_rules! conversation_promises {
             }
             conversation_lookups {
                 many_conversations_are_found_by_id,
-                ids_of_conversations_are_listed_in_order,
                 texts_of_messages_are_found_by_place,
             }
             conversation_listing {

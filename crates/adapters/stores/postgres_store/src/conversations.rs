@@ -76,12 +76,6 @@ impl ConversationSql for PostgresStore {
         " where t.id = $1"
     );
 
-    const IDS_AFTER: &'static str = concat!(
-        "select c.id from conversations c where c.tenant_id = $1 and c.id > $2 and ",
-        visible!(),
-        " order by c.id limit $3"
-    );
-
     const TEXTS: &'static str = concat!(
         "select m.conversation_id, m.seq, m.id, m.content from unnest($2::uuid[], $3::int8[]) p (id, seq) \
          cross join lateral (select * from conversations c \

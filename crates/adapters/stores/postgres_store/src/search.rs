@@ -8,12 +8,12 @@ use domain::{
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
-    FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError, SearchEntry,
-    SearchIndex, SearchMatch, SearchQuery,
+    FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError,
+    SEARCH_FOLLOWER, SearchEntry, SearchIndex, SearchMatch, SearchQuery,
 };
 use relational::{
     Store as _, page_budget, read,
-    repositories::{SEARCH_FOLLOWER, advance_in, follower_position, follower_positions},
+    repositories::{advance_in, follower_position, follower_positions},
     stored::FoundEntry,
 };
 use sqlx::PgConnection;

@@ -85,12 +85,6 @@ impl ConversationSql for SqliteStore {
         " where t.id = ?1"
     );
 
-    const IDS_AFTER: &'static str = concat!(
-        "select c.id from conversations c where c.tenant_id = ?1 and c.id > ?2 and ",
-        visible!(),
-        " order by c.id limit ?3"
-    );
-
     const TEXTS: &'static str = concat!(
         "select m.conversation_id, m.seq, m.id, m.content \
          from json_each(?2) i join json_each(?3) s on s.key = i.key \

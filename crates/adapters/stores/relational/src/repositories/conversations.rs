@@ -72,9 +72,6 @@ pub trait ConversationSql:
         /// The tenant's head, and conversations 2.
         const FIND_ALL: &'static str;
 
-        /// The ids of at most 3 conversations after id 2.
-        const IDS_AFTER: &'static str;
-
         /// The texts of the messages in conversations 2 with the positions 3.
         const TEXTS: &'static str;
 
@@ -123,19 +120,6 @@ impl<S: ConversationSql + ConversationScanSql + MessageSql> ConversationReposito
             .await?;
         let convert = |row: StoredConversation| row.try_into();
         read::as_of_many("conversations", &rows, convert)
-    }
-
-    async fn ids_after(
-        &self,
-        tenant: &TenantId,
-        after: ConversationId,
-        limit: usize,
-    ) -> Result<Vec<ConversationId>, RepositoryError> {
-        let parameters = parameters![tenant, after, page_budget::row_count(limit)];
-        let rows = self.0.fetch_own(S::IDS_AFTER, parameters).await?;
-        read::rows("conversations", rows, |(id,): (Uuid,)| {
-            Ok(ConversationId::new(id))
-        })
     }
 
     async fn texts(

@@ -12,9 +12,6 @@ use crate::{
     statements,
 };
 
-/// The name of the follower that keeps the index of the search.
-pub const SEARCH_FOLLOWER: &str = "search";
-
 /// The columns of a position.
 pub type StoredPosition = (String, i64, Option<Uuid>);
 

@@ -34,8 +34,7 @@ pub use events::EventSql;
 pub use feedback::FeedbackSql;
 pub use first_key::insert_first_key;
 pub use followers::{
-    FollowerSql, SEARCH_FOLLOWER, StoredPosition, advance_in, follower_position,
-    follower_positions, position,
+    FollowerSql, StoredPosition, advance_in, follower_position, follower_positions, position,
 };
 pub use messages::MessageSql;
 pub use nodes::NodeSql;

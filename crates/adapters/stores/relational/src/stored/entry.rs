@@ -1,7 +1,7 @@
 //! An entry that a search has found.
 
 use domain::ConversationId;
-use ports::{SearchMatch, SearchPlace};
+use ports::{SearchMatch, SearchPosition};
 use uuid::Uuid;
 
 /// An entry that a search has found.
@@ -16,7 +16,7 @@ pub struct FoundEntry {
 impl From<FoundEntry> for SearchMatch {
     fn from(row: FoundEntry) -> Self {
         Self {
-            place: SearchPlace {
+            position: SearchPosition {
                 order: row.sort_key,
                 conversation_id: ConversationId::new(row.conversation_id),
             },

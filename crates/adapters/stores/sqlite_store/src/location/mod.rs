@@ -226,7 +226,7 @@ fn warn_if_accessible(database: &Path) {
     }
 }
 
-/// What follows the name of a database in that of its search index.
+/// The suffix of the file with the search index of a database.
 const SEARCH: &str = "-search";
 
 /// Returns the path of the search index of a database.

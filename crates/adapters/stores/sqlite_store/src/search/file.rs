@@ -101,7 +101,7 @@ impl SearchFile {
         let connect = SqliteConnectOptions::new()
             .filename(&self.path)
             .journal_mode(SqliteJournalMode::Wal)
-            // What a power failure takes is indexed again, with its position.
+            // Steps that a power failure has removed are taken again.
             .synchronous(SqliteSynchronous::Normal)
             .pragma("secure_delete", "on")
             .busy_timeout(CALL_TIMEOUT);

@@ -11,12 +11,12 @@ use domain::{
     search::{SearchPhrases, SearchScope},
 };
 use ports::{
-    FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError, SearchEntry,
-    SearchIndex, SearchMatch, SearchQuery,
+    FollowerPosition, FollowerStep, RemovedEntries, RemovedMessages, RepositoryError,
+    SEARCH_FOLLOWER, SearchEntry, SearchIndex, SearchMatch, SearchQuery,
 };
 use relational::{
     page_budget, read,
-    repositories::{SEARCH_FOLLOWER, StoredPosition, advance_in, position},
+    repositories::{StoredPosition, advance_in, position},
     stored::FoundEntry,
 };
 use sqlx::SqliteConnection;
