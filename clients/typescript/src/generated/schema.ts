@@ -1835,7 +1835,7 @@ export interface components {
         };
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
-        /** @description What an erasure has removed. */
+        /** @description The numbers of what an erasure has removed. */
         ErasureCounts: {
             /**
              * Format: int64
@@ -3593,7 +3593,7 @@ export interface components {
          * @description The content of `user.erased`.
          */
         UserErasedEventData: {
-            /** @description What it has removed. */
+            /** @description The numbers of what it has removed. */
             counts: components["schemas"]["ErasureCounts"];
             /** @description The erasure. Nothing names the user any more. */
             erasureId: components["schemas"]["ErasureId"];
