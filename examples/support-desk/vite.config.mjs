@@ -18,5 +18,4 @@ const issue = async ({ url, headers }, response) => {
 
 const answer = (request, response, next) => issue(request, response).then((body) => response.end(JSON.stringify(body)), next);
 const tokens = { name: "tokens", configureServer: ({ middlewares }) => void middlewares.use("/token", answer) };
-const define = { AGENT: JSON.stringify(AGENT), SERVICE: JSON.stringify(SERVICE) };
-export default { plugins: [react(), tokens], define, server: { port: Number(PORT), strictPort: true } };
+export default { plugins: [react(), tokens], define: { AGENT: JSON.stringify(AGENT), SERVICE: JSON.stringify(SERVICE) }, server: { port: Number(PORT), strictPort: true } };

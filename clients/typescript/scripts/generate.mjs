@@ -65,14 +65,14 @@ const compact = (text) => text.replace(/\?: never;(?:\s+\w+\?: never;)+/g, (line
 const headerOf = (name) => `// Generated from ${name} by \`npm run generate\`.\n`;
 const header = headerOf("openapi.json");
 const objectOf = (value) => JSON.stringify(value, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
-// Of each operation its name, its method, and what follows the path of its group: pages load this.
-const shortOf = ([name, operation]) => [name, operation.replace(/\/api\/[\w-]+/, "")].join(" ").trim();
+// Of each operation its name, its method, and what follows the path of its group, with `*` for an id: pages load this.
+const shortOf = ([name, operation]) => [name, operation.replace(/\/api\/[\w-]+/, "").replace(/{\w+}/g, "*")].join(" ").trim();
 const short = Object.entries(groups).map(([group, operations]) => [group, Object.entries(operations).map(shortOf).join()]);
 const files = {
   "schema.ts": header + compact(astToString(await generate(document))),
   "frames.ts": `${headerOf("asyncapi.json")}import type { components as Shared } from "./schema.js";\n${compact(astToString(frames))}${unions.join("")}`,
   "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport interface Operations ${objectOf(groups)}
-/** The same, abbreviated. */\nexport const operations = ${objectOf(Object.fromEntries(short))};\n`,
+/** The same, abbreviated, with a star for each id. */\nexport const operations = ${objectOf(Object.fromEntries(short))};\n`,
 };
 for (const [name, text] of Object.entries(files)) {
   const file = new URL(name, folder);

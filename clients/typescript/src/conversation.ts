@@ -57,6 +57,8 @@ export interface Conversation extends LiveState<ConversationState> {
   deny(this: void, callId: string, reason?: string): Promise<void>;
   /** Rates a message of the agent or of staff; null deletes the rating. Throws the error of the service. */
   rate(this: void, id: string, rating: "up" | "down" | null, comment?: string): Promise<void>;
+  /** Reports to others who see the conversation that the user types, as for each change of a text field, or has stopped. Needs `chat:write`. */
+  setTyping(this: void, isTyping: boolean): void;
   /** Answers the calls of these tools from now on, also those that wait already. Of several tabs, one answers. */
   setTools(this: void, tools: PageTools): void;
   /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
@@ -148,7 +150,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       for await (const part of parts) {
         view.turnId = part.turnId;
         resolveTurn();
-        if (loading && part.conversationId) view.follow(part.conversationId, signal);
+        view.known = part.conversationId ?? view.known;
+        if (loading && view.known) view.follow(view.known, signal);
         // The message of a queued turn is stored when the turn starts, which dismisses what waits for answers.
         const isStale =
           part.type === "turn.started" &&
@@ -195,6 +198,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   };
 
   const start = async (part: Partial<ChatMessage>): Promise<void> => {
+    feed.type(view.known, false);
     if (closing.signal.aborted) void load();
     const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
     const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
@@ -362,11 +366,13 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     deny: (callId, reason) => decide({ callId, decision: "deny", reason: reason || undefined } as Answer),
     async rate(messageId, rating, comment) {
       const { conversations } = rest;
-      const found = id ?? (await view.read(closing.signal))?.id ?? "";
-      if (rating) await conversations.rateMessage(found, messageId, { rating, comment, userId });
-      else await conversations.deleteFeedback(found, messageId, { userId });
+      const known = view.known as string;
+      await (rating
+        ? conversations.rateMessage(known, messageId, { rating, comment, userId })
+        : conversations.deleteFeedback(known, messageId, { userId }));
       await view.read(closing.signal);
     },
+    setTyping: (isTyping) => feed.type(view.known, isTyping),
     setTools(given) {
       tools = given;
       callTools();

@@ -47,7 +47,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
       void follow(channel, since, ids, stream.signal);
       return ids;
     },
-    ping() {},
+    send() {},
     close: () => streams.forEach((_, channel) => unsubscribe(channel)),
   };
 };

@@ -1,5 +1,6 @@
 import { lost, ProblemError } from "./errors.js";
 import type { ChannelFrame, Feed } from "./feed.js";
+import type { components as Frames } from "./generated/frames.js";
 import type { components } from "./generated/schema.js";
 import { within } from "./pause.js";
 import { readEvents } from "./sse.js";
@@ -7,6 +8,9 @@ import type { Transport } from "./transport.js";
 
 /** The record of one change. */
 export type LogEvent = components["schemas"]["Event"];
+
+/** Who types in which conversation. Without a further update the report is over after a few seconds. */
+export type Typing = Pick<Frames["schemas"]["LiveTypingUpdated"], "conversationId" | "actor" | "typing">;
 
 export interface EventsOptions {
   /** The position after which the events start: 0 for the oldest. The next event by default. */
@@ -17,11 +21,13 @@ export interface EventsOptions {
   types?: LogEvent["type"][] | undefined;
   /** Called if events were missed, because the log no longer reaches back: read again what is shown. */
   onReload?: (() => void) | undefined;
+  /** Called when somebody types in a conversation of `channels`, or has stopped; not without sockets. */
+  onTyping?: ((update: Typing) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** Returns the only channel of the options; the one with all events if there are several. */
-const channelOf = ({ channels }: EventsOptions): string => (channels?.length === 1 ? channels[0] : undefined) ?? "tenant";
+const channelOf = ({ channels }: EventsOptions): string => (channels?.length === 1 ? (channels[0] as string) : "tenant");
 
 /** Returns the query for the past events of a channel. */
 const queryOf = (channel: string, { types }: EventsOptions) => {
@@ -32,9 +38,8 @@ const queryOf = (channel: string, { types }: EventsOptions) => {
 /** Returns true if an event is of the channels and types. */
 export const isWanted = (
   { channels, types }: Pick<EventsOptions, "channels" | "types">,
-  { agentId, type, ...event }: LogEvent,
+  { agentId, type, conversationId }: LogEvent & { conversationId?: string | undefined },
 ): boolean => {
-  const { conversationId } = event as { conversationId?: string };
   const own = ["tenant", `agent:${agentId}`, `conversation:${conversationId}`];
   return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(type) ?? true);
 };
@@ -55,7 +60,7 @@ export async function* followEvents(
 }
 
 async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOptions): AsyncGenerator<LogEvent, void> {
-  const { signal, onReload } = options;
+  const { signal, onReload, onTyping } = options;
   let { since } = options;
   // Several channels would be replayed one after the other, and not in the order of their events.
   const channel = channelOf(options);
@@ -83,6 +88,7 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
       }
       // Too many events came meanwhile: the pages have them.
       if (received.type === "resync") break;
+      if (received.type === "live" && "typing" in received.event) onTyping?.(received.event);
       if (received.type !== "event") continue;
       since = received.event.seq;
       yield received.event;

@@ -1,7 +1,7 @@
 import { lost, type ServiceError } from "./errors.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { randomId } from "./random-id.js";
-import { createSharedConnection, type FeedFrame, type Pass, type SharedConnection } from "./shared-connection.js";
+import { createSharedConnection, type FeedFrame, type Pass, type SharedConnection, type TypingCommand } from "./shared-connection.js";
 import { joinTabs, type Tabs } from "./tabs.js";
 import type { Transport } from "./transport.js";
 
@@ -10,6 +10,8 @@ const HEARTBEAT = 20_000;
 /** Browsers run the timers of hidden pages only once a minute. */
 const SILENCE = 75_000;
 const REPLY_TIMEOUT = 5_000;
+/** The time in milliseconds within which it is not reported again that the user types. */
+const REPORTED = 3_000;
 
 type Message =
   /** A tab announces its channels, and the positions up to which it has received all events. */
@@ -18,6 +20,7 @@ type Message =
   | { type: "served"; leader: string; tab: string; number: number }
   /** A tab leads. */
   | { type: "leads"; leader: string }
+  | TypingCommand
   | { type: "frame"; leader: string; frame: FeedFrame; channels: string[]; seq: number | undefined };
 
 /** A frame for a subscription. No other follows `rejected` or `end`. */
@@ -33,6 +36,8 @@ interface Subscription {
 export interface Feed {
   /** Calls `receive` for each frame of a channel after the position `since`. Returns a function that ends this. */
   follow(channel: string, since: number, receive: (received: ChannelFrame) => void): () => void;
+  /** Reports that the user types in a conversation, or has stopped; only over a socket that is open. */
+  type(conversationId: string | undefined, isTyping: boolean): void;
   /** Returns the events of the log, over a connection of their own without sockets. */
   events(options?: EventsOptions): AsyncGenerator<LogEvent, void>;
 }
@@ -66,13 +71,15 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
   /** The number of the newest announcement, and the leader that serves it. */
   let number = 0;
   let leader = "";
+  /** When it was last reported that the user types; 0 if it has stopped. */
+  let typedAt = 0;
   /** Until a follower takes the lead, or the leader shows that it is alive. */
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const announce = (isCheck = false): void => {
     const channels: Record<string, number> = {};
     // A tab that leaves follows nothing.
-    if (state === "follower" || state === "leader") {
+    if (connection || state === "follower") {
       for (const { channel, position } of subscriptions) channels[channel] = Math.min(position, channels[channel] ?? Infinity);
     }
     number += 1;
@@ -101,7 +108,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     // The next leader, even this tab again, does not know the announcements so far.
     announce();
     watch(SILENCE);
-    if (next === "leader") showAlive();
+    if (connection) showAlive();
     else if (next !== "follower") {
       tabs?.close();
       tabs = undefined;
@@ -151,11 +158,12 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
       connection.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
       // The tab has missed their beginnings.
-      connection.repeatReplies();
-      if (message.isCheck) connection.ping();
+      connection.repeat();
+      if (message.isCheck) connection.send({ type: "ping" });
       return;
     }
-    watch(SILENCE);
+    if (message.type === "typing") connection?.send(message);
+    else watch(SILENCE);
     if (message.type === "leads" && message.leader !== leader) announce();
     if (message.type === "served" && message.tab === tab && message.number === number) leader = message.leader;
     if (message.type === "frame" && message.leader === leader) deliver(message);
@@ -200,12 +208,18 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     on(document, "resume", wake);
     on(window, "pageshow", wake);
     on(window, "online", check);
-    on(document, "visibilitychange", () => document.visibilityState === "visible" && check());
+    on(document, "visibilitychange", () => document.hidden || check());
     return listener;
   };
 
   const feed: Feed = {
     events: (options) => followEvents(transport, webSocket ? feed : undefined, options),
+    type(conversationId, typing) {
+      const at = typing ? Date.now() : 0;
+      if (!conversationId || Math.abs(at - typedAt) < REPORTED) return;
+      typedAt = at;
+      tabs?.post({ type: "typing", conversationId, typing });
+    },
     follow(channel, since, receive) {
       const subscription = { channel, position: since, receive };
       subscriptions.add(subscription);

@@ -10,7 +10,7 @@
  */
 import { type ChatMessage, streamChat } from "./chat.js";
 import { type Conversation, type ConversationOptions, createConversation, type PageTools, type SendOptions } from "./conversation.js";
-import type { EventsOptions, LogEvent } from "./events.js";
+import type { EventsOptions, LogEvent, Typing } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
@@ -34,6 +34,7 @@ export type {
   Rest,
   SendOptions,
   TurnPart,
+  Typing,
 };
 
 /** A client of one service. */

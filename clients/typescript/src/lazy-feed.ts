@@ -25,6 +25,7 @@ export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket
     async *events(options) {
       yield* (await within(loaded(), options?.signal)).events(options);
     },
+    type: (id, isTyping) => void loading?.then((feed) => feed.type(id, isTyping)),
     follow(channel, since, receive) {
       let isStopped = false;
       let stop = () => {};

@@ -59,6 +59,8 @@ export interface ConversationState {
   status: "loading" | "ready" | "sending" | "streaming" | "requires_action" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
   error?: ServiceError | undefined;
+  /** The principal that types elsewhere; `staff` in place of its id for users. */
+  typing?: string | undefined;
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
@@ -206,7 +208,6 @@ export const withReply = (messages: Messages, turnId: string): Messages => {
 
 /** Applies live data of a reply. */
 export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { type: "live" }>["event"]): Messages => {
-  if (event.type === "typing.updated") return messages;
   if (event.type === "reply.snapshot") return change(messages, event.turnId, () => ({ text: event.text }));
   return applyPart(messages, event as TurnPart);
 };

@@ -16,7 +16,7 @@ export type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 
 /** The state of a conversation with its actions. */
 export type Chat = ConversationState &
-  Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate">;
+  Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate" | "setTyping">;
 
 /** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
 const useLive = <State>(live: LiveState<State>): State => {
@@ -41,8 +41,7 @@ export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | und
     void chat.load();
     return chat.close;
   }, [chat]);
-  const { loadOlder, send, stop, regenerate, edit, approve, deny, rate } = chat;
-  return { ...state, loadOlder, send, stop, regenerate, edit, approve, deny, rate };
+  return { ...state, ...chat };
 };
 
 /** Returns the conversations of the user, those with the newest messages first, and follows their changes; of a search only deletions. */

@@ -47,7 +47,7 @@ export type Rest = {
 const callOf = (transport: Transport, method: string, path: string) => {
   const inputName = /get|delete/.test(method) ? "query" : "body";
   return async (...given: unknown[]): Promise<unknown> => {
-    const target = path.replace(/{\w+}/g, () => segment(String(given.shift())));
+    const target = path.replace(/\*/g, () => segment(String(given.shift())));
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const request = {
       ...(method === "post" && { idempotencyKey: randomId() }),

@@ -1,6 +1,6 @@
 import type { ServiceError } from "./errors.js";
 import { openEventStreams } from "./event-streams.js";
-import type { components, ServerFrame } from "./generated/frames.js";
+import type { Command, components, ServerFrame } from "./generated/frames.js";
 import { sleep } from "./pause.js";
 import { report } from "./report.js";
 import { openSocket } from "./socket.js";
@@ -21,6 +21,9 @@ export type FeedFrame =
   /** The channel has ended: it was deleted, or rejected with a problem. */
   | { type: "end"; problem?: Schemas["Problem"] | undefined };
 
+/** Reports that the user types in a conversation, or has stopped. */
+export type TypingCommand = Omit<Extract<Command, { type: "typing" }>, "id">;
+
 /** Passes a frame of channels to the tabs. Afterwards they have received all events up to `seq`. */
 export type Pass = (frame: FeedFrame, channels: string[], seq?: number) => void;
 
@@ -29,8 +32,8 @@ export interface Connection {
   /** Follows a channel from a position; again to start anew. Returns the id that the reply repeats. */
   subscribe(channel: string, since: number): number;
   unsubscribe(channel: string): void;
-  /** Checks that the connection is alive. */
-  ping(): void;
+  /** Sends a command that is not repeated after a lost connection. A ping checks that the connection is alive. */
+  send(command: TypingCommand | { type: "ping" }): void;
   close(): void;
 }
 
@@ -52,11 +55,11 @@ interface OpenChannel {
 }
 
 /** The connection of the leading tab, which serves all tabs. */
-export interface SharedConnection extends Pick<Connection, "ping" | "close"> {
+export interface SharedConnection extends Pick<Connection, "send" | "close"> {
   /** Serves a tab: its channels, each from the position up to which it has received all events. */
   serve(tab: string, channels: Record<string, number>): void;
   /** Sends the text so far of the replies in progress. */
-  repeatReplies(): void;
+  repeat(): void;
 }
 
 export const createSharedConnection = (
@@ -103,10 +106,9 @@ export const createSharedConnection = (
   const remember = (event: Extract<ServerFrame, { type: "live" }>["event"]): void => {
     if (event.type === "reply.snapshot") replies.set(event.turnId, event);
     if (event.type !== "reply.delta") return;
-    const { turnId, conversationId, from, to } = event;
-    const { to: end, text } = replies.get(turnId) ?? { to: 0, text: "" };
-    if (!conversationId || from !== end) return;
-    replies.set(turnId, { type: "reply.snapshot", turnId, conversationId, to, text: text + event.text });
+    const { to, text } = replies.get(event.turnId) ?? { to: 0, text: "" };
+    if (!event.conversationId || event.from !== to) return;
+    replies.set(event.turnId, { ...event, type: "reply.snapshot", text: text + event.text } as Schemas["LiveReplySnapshot"]);
   };
 
   const events: ConnectionEvents = {
@@ -129,7 +131,7 @@ export const createSharedConnection = (
         repeatReplies();
       } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
-        if (isLast(frame.event)) replies.delete(frame.event.turnId ?? "");
+        if (isLast(frame.event)) replies.delete(frame.event.turnId as string);
         advance(frame, frame.channels, frame.event.seq);
       } else if (frame.type === "live") {
         remember(frame.event);
@@ -153,8 +155,8 @@ export const createSharedConnection = (
         connection.unsubscribe(channel);
       }
     },
-    repeatReplies,
-    ping: () => connection.ping(),
+    repeat: repeatReplies,
+    send: (command) => connection.send(command),
     close() {
       open.clear();
       connection.close();

@@ -9,8 +9,6 @@ const SILENCE = 40_000;
 const REPLY_TIMEOUT = 5_000;
 /** The number of attempts after which the network is taken to allow no sockets. */
 const ATTEMPTS = 3;
-/** The close codes of a credential that is no longer valid. */
-const CREDENTIAL_CODES = [4001, 4003];
 
 type Goodbye = components["schemas"]["GoodbyeFrame"];
 type WithoutId<Frame> = Frame extends { id: number } ? Omit<Frame, "id"> : never;
@@ -54,7 +52,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
   };
 
   /** Connects with a ticket; resolves once the socket is closed. */
-  const connect = (ticket: string): Promise<{ hasConnected: boolean; goodbye: Goodbye | undefined }> =>
+  const connect = (ticket: string): Promise<[hasConnected: boolean, goodbye: Goodbye | undefined]> =>
     new Promise((resolve) => {
       const opened = new webSocket(`${transport.base().replace(/^http/, "ws")}/api/ws?ticket=${ticket}`, "agent-service.v1");
       let hasConnected = false;
@@ -65,7 +63,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         socket = undefined;
         opened.onmessage = opened.onclose = null;
         opened.close();
-        resolve({ hasConnected, goodbye });
+        resolve([hasConnected, goodbye]);
       };
       opened.onopen = () => opened.send(JSON.stringify({ id: 0, type: "connect", channels: [] } satisfies Command));
       opened.onclose = drop;
@@ -91,21 +89,22 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       let error: unknown;
       try {
-        const request = { method: "POST", path: "/api/ws/tickets", signal };
-        const { ticket } = await transport.send<{ ticket: string }>(request, (response) => response.json());
+        const { ticket } = await transport.send<{ ticket: string }>({ method: "POST", path: "/api/ws/tickets", signal }, (response) =>
+          response.json(),
+        );
         if (signal.aborted) return;
-        const { hasConnected, goodbye } = await connect(ticket);
+        const [hasConnected, goodbye] = await connect(ticket);
         if (signal.aborted) return;
         failures += 1;
         if (hasConnected) failures = attempt = 0;
         const wait = goodbye?.reconnectAfterMs;
-        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code)))
+        // After 4001 and 4003, of a credential that is no longer valid, the next ticket shows if it is rejected for good.
+        if (failures === ATTEMPTS || (goodbye && wait == null && !/400[13]/.test(`${goodbye.code}`)))
           return events.unusable(goodbye ?? lost());
         if (wait != null) {
           await sleep(wait, signal);
           continue;
         }
-        // The next ticket shows if the credential is rejected for good.
       } catch (caught) {
         error = caught;
         // It is not of the request: no socket could be created.
@@ -121,10 +120,9 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
   return {
     subscribe: (channel, since) => send({ type: "subscribe", channel, since }),
     unsubscribe: (channel) => void send({ type: "unsubscribe", channel }),
-    ping() {
-      if (!socket) return;
-      send({ type: "ping" });
-      watch(REPLY_TIMEOUT);
+    send(command) {
+      send(command);
+      if (socket && command.type === "ping") watch(REPLY_TIMEOUT);
     },
     close() {
       closing.abort();

@@ -44,6 +44,9 @@ const reasonIs = (error: unknown, code: ProblemCode): boolean => lost(error).cod
 /** The number of messages of a page. */
 const PAGE = 100;
 
+/** The time in milliseconds after which a report that somebody types is over, unless it is repeated. */
+const TYPING = 6_000;
+
 const oldestFirst = (listed: Stored[]): ConversationMessage[] => listed.map(messageOf).reverse();
 
 /** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
@@ -52,6 +55,8 @@ export interface View {
   change(this: void, changed: (messages: Messages) => Messages): void;
   /** Changes the status and the messages; what has failed before is over. */
   proceed(this: void, status: ConversationState["status"], changed?: (messages: Messages) => Messages, error?: ServiceError): void;
+  /** The id of the conversation, once it is known. */
+  known: string | undefined;
   /** The turn whose stream this tab reads. */
   turnId: string | undefined;
   /** Resolves once the turn of the newest request of this tab is known. */
@@ -80,15 +85,21 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
   let followed: string | undefined;
   let stop = () => {};
   let newest: Promise<void> = Promise.resolve();
-  /** The conversation that was read, the cursor of its messages before those that are shown, and the end of the newest read. */
-  let known: string | undefined;
+  /** The cursor of the messages before those that are shown, and the end of the newest read. */
   let cursor: string | null | undefined;
   let reading: Promise<unknown> = Promise.resolve();
+  let typingEnd: ReturnType<typeof setTimeout> | undefined;
 
   const change: View["change"] = (changed) =>
     shown.update((state) => ({ ...state, messages: changed(state.messages), hasOlder: !!cursor }));
   const proceed: View["proceed"] = (status, changed = (messages) => messages, error) =>
     shown.update((state) => ({ ...state, messages: changed(state.messages), status, error }));
+
+  const showTyping = (typing?: string): void => {
+    clearTimeout(typingEnd);
+    shown.update((state) => ({ ...state, typing }));
+    if (typing) typingEnd = setTimeout(showTyping, TYPING);
+  };
 
   /** Reads after the earlier reads, whose older state must not replace a newer one. */
   const inOrder = <Result>(read: () => Promise<Result>): Promise<Result> => {
@@ -102,7 +113,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
 
   /** Returns messages before a cursor, the newest first. */
   const readPage = (limit: number, before: string | null | undefined, signal: AbortSignal) =>
-    rest.conversations.listMessages(known as string, { order: "desc", limit, cursor: before as string | undefined }, { signal });
+    rest.conversations.listMessages(view.known as string, { order: "desc", limit, cursor: before as string | undefined }, { signal });
 
   const readShown = async (signal: AbortSignal, isNewest: boolean | undefined) => {
     const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
@@ -113,7 +124,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
         const body = await response.json();
         return id ? body : (body as Page<"list">).data[0];
       });
-      known = found?.id;
+      view.known = found?.id;
       const listed: Stored[] = [];
       let next: string | null | undefined;
       if (found) {
@@ -160,7 +171,10 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     // The message of this tab, which is not read again.
     if (type === "turn.started" && createdAt) change((messages) => changeSent(messages, clientMessageId, { createdAt }));
     if (turnId && (turnId === view.turnId || hasEnded(shown.getSnapshot().messages, turnId))) return;
-    if (received.type === "live") return change((messages) => applyLive(messages, received.event));
+    if (received.type === "live") {
+      const { event } = received;
+      return "typing" in event ? showTyping(event.typing ? event.actor : undefined) : change((messages) => applyLive(messages, event));
+    }
     if (type === "conversation.created") {
       // It may have been deleted since.
       const { conversation } = data as { conversation?: components["schemas"]["Conversation"] };
@@ -183,6 +197,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     change,
     proceed,
     isUnread: false,
+    known: id,
     turnId: undefined,
     turnKnown: undefined,
     active: 0,

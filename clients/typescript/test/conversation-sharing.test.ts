@@ -1,6 +1,7 @@
 // One conversation in several pages, and of several principals.
 import { expect, test } from "vitest";
-import { createClient } from "../src/index.js";
+import { WebSocket as NodeWebSocket } from "ws";
+import { type Conversation, createClient, type Typing } from "../src/index.js";
 import { merge } from "../src/message.js";
 import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { memoryStorage } from "./memory-storage.js";
@@ -120,6 +121,57 @@ test("messages of staff appear live, and turns have no reply while staff handles
   expect(texts(chat.getSnapshot()).at(-1)).toBe("You said: two\n\nthree");
   chat.close();
   other.close();
+});
+
+test("those who see a conversation see who types in it, until it stops, or reports nothing for a while", async () => {
+  const key = newKey();
+  const userId = "typist";
+  const scopes = ["chat:write", "conversations:read", "events:read"] as const;
+  const webSocket = NodeWebSocket as unknown as typeof WebSocket;
+  const staff = createClient({ url: service.url, apiKey: service.admin, webSocket });
+  const issuer = createClient({ url: service.url, apiKey: service.key(["user-tokens:issue", ...scopes].join()) });
+  const { token } = await issuer.userTokens.create({ userId, scopes: [...scopes] });
+  const visitor = createClient({ url: service.url, getToken: () => token, webSocket }).conversation({
+    agentId,
+    key,
+    storage: memoryStorage(),
+  });
+  await visitor.load();
+  // Before its first message, there is no conversation that others could see.
+  visitor.setTyping(true);
+  await visitor.send("one");
+  const { id } = (await staff.conversations.list({ agentId, key, userId })).data[0]!;
+  const desk = staff.conversation({ id });
+  await desk.load();
+  const updates: Typing[] = [];
+  const closing = new AbortController();
+  const events = staff.events({ channels: [`conversation:${id}`], signal: closing.signal, onTyping: (update) => updates.push(update) });
+  const ended = events.next().catch(() => {});
+  const typing = (page: Conversation) => page.getSnapshot().typing;
+  // A socket may still be opened, and nothing is repeated within a few seconds.
+  const typeUntil = async (page: Conversation, isSeen: () => boolean) => {
+    for (; !isSeen(); await new Promise((resolve) => setTimeout(resolve, 50))) {
+      page.setTyping(false);
+      page.setTyping(true);
+    }
+  };
+  await typeUntil(visitor, () => typing(desk) === `user:${userId}` && updates.length > 0);
+  expect(updates.at(-1)).toMatchObject({ conversationId: id, actor: `user:${userId}` });
+  expect(typing(visitor)).toBeUndefined();
+  visitor.setTyping(false);
+  await until(desk, ({ typing }) => typing === undefined);
+  // Users see no ids of staff.
+  await typeUntil(desk, () => typing(visitor) === "staff");
+  await until(visitor, ({ typing }) => typing === undefined);
+  // What is sent is typed no longer.
+  await typeUntil(visitor, () => typing(desk) !== undefined);
+  await staff.conversations.patch(id, { handledBy: "staff" });
+  await visitor.send("two");
+  await until(desk, (state) => state.typing === undefined && texts(state).at(-1) === "two");
+  closing.abort();
+  await ended;
+  visitor.close();
+  desk.close();
 });
 
 test("a rating appears in other pages, and can be changed and deleted", async () => {

@@ -80,7 +80,7 @@ export const startDesk = async () => {
   const service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
   const agent = JSON.parse(readFileSync(`${cwd}/agent.json`, "utf8"));
   const { id } = (await service.call("POST", "/api/agents", agent)).body;
-  const [client = "", secret = ""] = service.newClient("conversations:read,conversations:write,events:read", id).split(" ");
+  const [client = "", secret = ""] = service.newClient("chat:write,conversations:read,conversations:write,events:read", id).split(" ");
   const variables = { KEY: service.key(SCOPES), CLIENT: client, SECRET: secret, AGENT: id, PASSWORD: "a password", SERVICE: service.url };
   const env = { ...process.env, ...variables, PORT: String(port), NO_COLOR: "1" };
   const page = await startPage(env, cwd, "node_modules/vite/bin/vite.js");

@@ -8,7 +8,7 @@ import type { Service } from "./service.js";
 const newestSeq = async (service: Service): Promise<number> => (await service.call("GET", "/api/events?limit=1", undefined)).body.headSeq;
 
 export class Tab {
-  readonly page = Object.assign(new EventTarget(), { visibilityState: "visible" });
+  readonly page = Object.assign(new EventTarget(), { hidden: false });
   /** The positions of the events that it has received. */
   readonly received: number[] = [];
   readonly #opened: NodeWebSocket[] = [];

@@ -1,4 +1,5 @@
 import { execSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -24,6 +25,22 @@ const status = (page: Page) => page.getByRole("status").innerText();
 const button = (page: Page, name: string): Locator => page.getByRole("button", { name });
 const links = (page: Page) => page.locator("nav a").allInnerTexts();
 
+const isTyping = async (page: Page) => (await page.getByText("Typing…").count()) > 0;
+
+/** Types a message, until another page shows that somebody types. */
+const type = async (page: Page, text: string, reader: Page): Promise<void> => {
+  await page.getByLabel("Message").focus();
+  await page.keyboard.type(text);
+  // A page that was just loaded may have no socket yet; nothing is repeated within a few seconds.
+  await expect
+    .poll(async () => {
+      await page.keyboard.press("Space");
+      await page.keyboard.press("Backspace");
+      return isTyping(reader);
+    })
+    .toBe(true);
+};
+
 /** Claims a conversation as both members at the same time. Returns the one who gets it, and the other. */
 const claimAtOnce = async (members: [Page, Page]): Promise<[winner: Page, loser: Page]> => {
   let sent = 0;
@@ -48,8 +65,8 @@ const claimAtOnce = async (members: [Page, Page]): Promise<[winner: Page, loser:
 };
 
 describe.each([
-  ["a desktop", { width: 900, height: 600 }],
-  ["a phone", { width: 375, height: 667 }],
+  ["a desktop", { width: 1280, height: 800 }],
+  ["a phone", { width: 390, height: 844 }],
 ])("on %s", (device, viewport) => {
   const open = async (path: string, username?: string): Promise<Page> => {
     const httpCredentials = username ? { username, password: example.password } : undefined;
@@ -59,15 +76,26 @@ describe.each([
     return page;
   };
   let pictures = 0;
-  /** Keeps pictures of both pages in the folder SCREENSHOTS, if there is one, and checks that none is wider than its window. */
+  /** Keeps a picture of the pages side by side in the folder SCREENSHOTS, if there is one, and checks that none is wider than its window. */
   const picture = async (name: string, pages: Record<string, Page>): Promise<void> => {
     pictures += 1;
+    const { SCREENSHOTS } = process.env;
+    const shown: string[] = [];
     for (const [who, page] of Object.entries(pages)) {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width);
-      const { SCREENSHOTS } = process.env;
-      const file = `${device.slice(2)}-${String(pictures).padStart(2, "0")}-${name}-${who}.png`;
-      if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, file) });
+      if (SCREENSHOTS === undefined) continue;
+      const data = (await page.screenshot()).toString("base64");
+      shown.push(`<figure><figcaption>${who}</figcaption><img src="data:image/png;base64,${data}"></figure>`);
     }
+    if (SCREENSHOTS === undefined) return;
+    const sheet = await browser.newPage({ viewport: { width: shown.length * (viewport.width + 20), height: viewport.height + 50 } });
+    const style =
+      "body { display: flex; margin: 0; background: #ccc } figure { margin: 10px; font: 20px/30px sans-serif } img { display: block }";
+    await sheet.setContent(`<style>${style}</style>${shown.join("")}`);
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    const file = `${device.slice(2)}-${String(pictures).padStart(2, "0")}-${name}.png`;
+    await sheet.screenshot({ path: join(SCREENSHOTS, file) });
+    await sheet.close();
   };
 
   test("a visitor is handed over to one of two members, is answered, and is handed back", async () => {
@@ -82,7 +110,7 @@ describe.each([
     await expect.poll(() => texts(visitor)).toEqual(asked);
     await visitor.reload();
     await expect.poll(() => texts(visitor)).toEqual(asked);
-    await picture("asked", { visitor, desk: mia });
+    await picture("asked", { Visitor: visitor, "Desk of Mia": mia });
 
     await button(visitor, "Talk to a person").click();
     await expect.poll(() => status(visitor)).toBe("A colleague will answer here.");
@@ -92,32 +120,40 @@ describe.each([
       await member.keyboard.press("Enter");
       await expect.poll(() => texts(member)).toEqual(asked);
     }
-    await picture("waiting", { visitor, desk: mia });
+    await picture("waiting", { Visitor: visitor, "Desk of Mia": mia, "Desk of Tom": tom });
 
     const [winner, loser] = await claimAtOnce([mia, tom]);
     await expect.poll(() => status(loser)).toBe(`${nameOf(winner)} has taken it.`);
     expect(await loser.getByLabel("Message").count()).toBe(0);
-    await picture("taken", { winner, loser });
+    const desks = { [`Desk of ${nameOf(winner)}`]: winner, [`Desk of ${nameOf(loser)}`]: loser };
+    await picture("taken", { Visitor: visitor, ...desks });
 
+    await type(visitor, "My parcel is late.", winner);
+    await picture("visitor-types", { Visitor: visitor, ...desks });
     // Without a reply of the agent.
-    await send(visitor, "My parcel is late.");
+    await visitor.keyboard.press("Enter");
     const waiting = [...asked, "User: My parcel is late."];
     await expect.poll(() => texts(winner)).toEqual(waiting);
-    await winner.reload();
-    await expect.poll(() => texts(winner)).toEqual(waiting);
-    await winner.getByLabel("Message").focus();
-    await winner.keyboard.type("It arrives tomorrow.");
+    await expect.poll(() => isTyping(winner)).toBe(false);
+    for (const page of [winner, visitor]) {
+      await page.reload();
+      await expect.poll(() => texts(page)).toEqual(waiting);
+    }
+    await picture("reloaded", { Visitor: visitor, ...desks });
+    await type(winner, "It arrives tomorrow.", visitor);
+    await picture("staff-types", { Visitor: visitor, ...desks });
     await winner.keyboard.press("Enter");
     const answered = [...waiting, `${nameOf(winner)}: It arrives tomorrow.`];
     for (const page of [visitor, winner]) await expect.poll(() => texts(page)).toEqual(answered);
     expect(await winner.getByLabel("Message").inputValue()).toBe("");
+    await expect.poll(() => isTyping(visitor)).toBe(false);
     await visitor.reload();
     await expect.poll(() => texts(visitor)).toEqual(answered);
     await expect.poll(() => status(visitor)).toBe("A colleague will answer here.");
     // It waits no longer, and belongs to the member who has taken it.
     await expect.poll(() => links(loser)).toEqual([]);
     expect(await links(winner)).toHaveLength(1);
-    await picture("answered", { visitor, desk: winner });
+    await picture("answered", { Visitor: visitor, ...desks });
 
     await winner.getByLabel("Message").focus();
     await winner.keyboard.press("Shift+Tab");
@@ -126,7 +162,7 @@ describe.each([
     await button(visitor, "Talk to a person").waitFor();
     await send(visitor, "When do you open?");
     await expect.poll(() => texts(visitor)).toEqual([...answered, ...asked.slice(1)]);
-    await picture("handed-back", { visitor, desk: winner });
+    await picture("handed-back", { Visitor: visitor, ...desks });
   });
 
   test("a visitor asks for a person before the first message, and a reply that fails keeps its text", async () => {
@@ -152,7 +188,7 @@ describe.each([
     await mia.keyboard.press("Enter");
     await expect.poll(() => mia.getByRole("alert").innerText()).toBe(problem.title);
     expect(await mia.getByLabel("Message").inputValue()).toBe("Hello");
-    await picture("failed", { desk: mia });
+    await picture("failed", { Visitor: visitor, "Desk of Mia": mia });
     await mia.unrouteAll();
     await mia.getByLabel("Message").press("Enter");
     await expect.poll(async () => (await texts(visitor)).at(-1)).toBe("Mia: Hello");

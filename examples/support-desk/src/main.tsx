@@ -14,9 +14,10 @@ const Action = ({ label, run, isMessage }: { label: string; run: (text: string) 
   return <form action={submit}>{isMessage && input}<button disabled={isRunning}>{label}</button>{title && <p role="alert">{title}</p>}</form>;
 };
 const Chat = ({ chat, send, children }: { chat: Conversation; send: false | ((text: string) => Promise<unknown>); children: ReactNode }) => {
-  const { messages, error } = useChat(chat);
+  const { messages, error, typing } = useChat(chat);
   const shown = messages.map((it) => <li key={it.id} className={it.role}><b>{it.author?.name ?? it.role}</b>{it.text}</li>);
-  return <main><section><ol>{shown}</ol></section>{error && <p role="alert">{error.title}</p>}{children}{send && <Action label="Send" run={send} isMessage />}</main>;
+  const state = <>{error && <p role="alert">{error.title}</p>}<p aria-live="polite">{typing && "Typing…"}</p>{children}</>;
+  return <main onInput={() => chat.setTyping(true)}><section><ol>{shown}</ol></section>{state}{send && <Action label="Send" run={send} isMessage />}</main>;
 };
 
 const visited = service.conversation({ agentId: AGENT, key: "support" });
@@ -34,7 +35,7 @@ const Desk = ({ id, chat }: { id: string; chat: Conversation }) => {
   const links = [...all.values()].map((it) => <a key={it.id} href={`#${it.id}`} aria-current={it.id === id}>{it.excerpt} <b>{it.assignee}</b></a>);
   const { version, assignee } = all.get(id) ?? {};
   const change = (to: object) => service.conversations.patch(id, to, { headers: { "If-Match": `"v${version}"` } });
-  const reply = (content: string) => service.conversations.writeMessage(id, { content, author: { name } });
+  const reply = (content: string) => service.conversations.writeMessage(id, { content, author: { name } }).finally(() => chat.setTyping(false));
   const claim = assignee ? <p role="status">{assignee} has taken it.</p> : <Action label="Claim" run={() => change({ assignee: name })} />;
   const state = assignee === name ? <Action label="Hand back" run={() => change({ handledBy: "agent" })} /> : claim;
   return <><nav>{links}</nav>{version ? <Chat key={id} chat={chat} send={assignee === name && reply}>{state}</Chat> : <main />}</>;

@@ -98,25 +98,25 @@ export interface Operations {
     createTicket: "post /api/ws/tickets"
   }
 }
-/** The same, abbreviated. */
+/** The same, abbreviated, with a star for each id. */
 export const operations = {
-  agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
+  agents: "list get,create post,get get /*,patch patch /*,delete delete /*,getConfig get /*/config,putConfig put /*/config",
   capabilities: "list get",
-  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,writeMessage post /{id}/messages,patchMessage patch /{id}/messages/{messageId},deleteMessage delete /{id}/messages/{messageId},rateMessage put /{id}/messages/{messageId}/feedback,deleteFeedback delete /{id}/messages/{messageId}/feedback,listNotes get /{id}/notes,writeNote post /{id}/notes,deleteNote delete /{id}/notes/{noteId},listTurns get /{id}/turns",
+  conversations: "list get,create post,get get /*,patch patch /*,delete delete /*,listMessages get /*/messages,writeMessage post /*/messages,patchMessage patch /*/messages/*,deleteMessage delete /*/messages/*,rateMessage put /*/messages/*/feedback,deleteFeedback delete /*/messages/*/feedback,listNotes get /*/notes,writeNote post /*/notes,deleteNote delete /*/notes/*,listTurns get /*/turns",
   engines: "list get",
   events: "list get",
   export: "exportConversations get",
   feedback: "list get",
-  keys: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
+  keys: "list get,create post,get get /*,patch patch /*,revoke delete /*,rotate post /*/rotate",
   limits: "get get",
   nodes: "list get",
-  oauthClients: "list get,create post,get get /{id},patch patch /{id},revoke delete /{id},rotate post /{id}/rotate",
+  oauthClients: "list get,create post,get get /*,patch patch /*,revoke delete /*,rotate post /*/rotate",
   ping: "get get",
   principal: "get get",
-  profiles: "list get,get get /{id}",
+  profiles: "list get,get get /*",
   regions: "list get",
   rules: "test post /test",
-  turns: "listWaitingTurns get,get get /{id},answer post /{id}/actions,cancel post /{id}/cancel",
+  turns: "listWaitingTurns get,get get /*,answer post /*/actions,cancel post /*/cancel",
   userTokens: "create post,withdraw delete",
   users: "erase delete,export get /export",
   ws: "createTicket post /tickets"
