@@ -1,6 +1,6 @@
 // Members of staff who answer in place of the agent.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, inspect, see, startConsole } from "./console.js";
+import { type Console, inspect, SCOPES, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -39,4 +39,102 @@ it("finds a conversation that waits, takes it over, answers and gives it back", 
   await see(page, "handled by the agent");
   const { handledBy, assignee, waitingSince } = (await app.service.call("GET", path)).body;
   expect([handledBy, assignee, waitingSince]).toEqual(["agent", undefined, undefined]);
+});
+
+/** Opens the socket of a user in a page of its own: sends commands, and returns the live data that it has received. */
+const openSocket = async (userId: string, conversationId: string) => {
+  const scopes = "user-tokens:issue,chat:write,conversations:read,events:read";
+  const headers = { authorization: `Bearer ${app.service.key(scopes)}` };
+  const { token } = (await app.service.call("POST", "/api/user-tokens", { userId }, headers)).body;
+  const page = await app.open("", "");
+  const socket = await page.evaluateHandle(
+    async ([token, channel]) => {
+      const socket = new WebSocket(`${location.origin.replace("http", "ws")}/api/ws`, "agent-service.v1");
+      const live: unknown[] = [];
+      await new Promise<void>((resolve) => {
+        socket.onopen = () => socket.send(JSON.stringify({ id: 1, type: "connect", token, channels: [channel] }));
+        socket.onmessage = ({ data }) => {
+          const frame = JSON.parse(data);
+          if (frame.type === "live") live.push(frame.event);
+          if (frame.type === "reply") resolve();
+        };
+      });
+      return { socket, live };
+    },
+    [token, `conversation:${conversationId}`] as const,
+  );
+  return {
+    type: (typing: boolean) =>
+      socket.evaluate(({ socket }, command) => socket.send(JSON.stringify({ id: 2, type: "typing", ...command })), {
+        conversationId,
+        typing,
+      }),
+    live: () => socket.evaluate(({ live }) => live),
+  };
+};
+
+it("shows that the user types, and reports to the user that staff does", async () => {
+  const agent = await app.service.newAgent({ engine: "rules", allowHandOver: true });
+  const chat = { agentId: agent, message: "Is anybody there?", userId: "grace" };
+  const { conversationId } = (await app.service.call("POST", "/api/chat", chat)).body;
+  const page = await app.open(`/conversations/${conversationId}`);
+  await page.getByLabel("Message to the user").waitFor();
+  const user = await openSocket("grace", conversationId);
+  const typing = page.getByRole("status").getByText("The user is typing…");
+  // The page may not follow the conversation yet.
+  await expect
+    .poll(async () => {
+      await user.type(false);
+      await user.type(true);
+      return typing.count();
+    })
+    .toBe(1);
+  await inspect(page, "desk-typing", "Message to the user");
+  await user.type(false);
+  await typing.waitFor({ state: "hidden" });
+  await user.type(true);
+  await typing.waitFor();
+  // What was typed has been sent.
+  await app.service.call("POST", "/api/chat", { conversationId, message: "Hello?", userId: "grace" });
+  await typing.waitFor({ state: "hidden" });
+  const report = (typing: boolean) => ({ type: "typing.updated", conversationId, actor: "staff", typing });
+  await page.getByLabel("Message to the user").pressSequentially("Yes");
+  await expect.poll(user.live).toEqual([report(true)]);
+  await page.keyboard.press("Enter");
+  await expect.poll(user.live).toEqual([report(true), report(false)]);
+});
+
+it("decides about a call that waits for staff", async () => {
+  const agent = await app.service.newAgent({
+    engine: "rules",
+    tools: [{ name: "calculator", approval: "always", approver: "staff" }],
+    rules: [
+      { pattern: "what is (.+)", call: { tool: "calculator", arguments: { expression: "{{capture.1}}" } }, reply: "Result: {{result}}" },
+    ],
+  });
+  const ask = async (expression: string) => {
+    const chat = { agentId: agent, message: `What is ${expression}`, userId: "ada" };
+    return (await app.service.call("POST", "/api/chat", chat)).body.conversationId;
+  };
+  const staff = app.service.key(`${SCOPES},tools:approve`);
+  const page = await app.open(`/conversations/${await ask("6 * 7")}`, staff);
+  const waiting = page.getByRole("region", { name: "Waiting call of calculator" });
+  await waiting.getByText('"expression": "6 * 7"').waitFor();
+  await inspect(page, "desk-decision", "Message to the user");
+  await waiting.getByRole("button", { name: "Approve", disabled: false }).press("Enter");
+  await see(page, "Result: 42");
+  await see(page, "Staff has approved calculator.");
+  expect(await waiting.count()).toBe(0);
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("calculator");
+  // While staff handles the conversation, the call is made, and nobody is asked for a reply.
+  const denied = await ask("8 * 9");
+  await app.service.call("PATCH", `/api/conversations/${denied}`, { handledBy: "staff" });
+  const other = await app.open(`/conversations/${denied}`, staff);
+  await other.getByLabel("Reason to deny calculator").fill("not today");
+  await other.getByRole("button", { name: "Deny", disabled: false }).press("Enter");
+  await other.locator(".tool-call").getByText("denied", { exact: true }).waitFor();
+  // Without the scope, it is only shown.
+  const reader = await app.open(`/conversations/${await ask("2 * 3")}`);
+  await reader.getByRole("region", { name: "Waiting call of calculator" }).waitFor();
+  expect(await reader.getByRole("button", { name: /Approve|Deny/ }).count()).toBe(0);
 });

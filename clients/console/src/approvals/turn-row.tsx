@@ -1,41 +1,15 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { components } from "agent-service-client";
+import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { AgentName } from "../agents/agent-name.js";
 import { ToolCallView } from "../chat/tool-call.js";
-import { useMayDecide, useSession } from "../session/session.js";
+import { useSession } from "../session/session.js";
 import { QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
-import { notify } from "../ui/toast.js";
-import { DecisionError, isOver } from "./decision-error.js";
+import { DecisionError } from "./decision-error.js";
+import { useDecide } from "./use-decide.js";
 import { type ListedTurn, useHasMoved } from "./use-kept.js";
 import { waitsForStaff } from "./waiting.js";
-
-type Decision = Pick<components["schemas"]["ActionItem"], "decision" | "reason">;
-
-/** Returns a function that decides about a call of a turn, whether it is being stored, and why it could not be. */
-const useDecide = (turn: ListedTurn, onDecided: () => void) => {
-  const { service } = useSession();
-  const queries = useQueryClient();
-  const [isBusy, setIsBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const decide = async (callId: string, decision: Decision, done: string) => {
-    setIsBusy(true);
-    setError(undefined);
-    try {
-      await service.turns.answer(turn.id, { actions: [{ callId, ...decision }] });
-      notify(`${done} The agent replies in the conversation.`);
-      onDecided();
-    } catch (caught) {
-      setError(caught);
-      if (isOver(caught)) onDecided();
-    }
-    await queries.invalidateQueries({ queryKey: ["approvals"] });
-    setIsBusy(false);
-  };
-  return { decide, isBusy, error };
-};
 
 /** The turn as it is now, once no call of it waits in the list any more. */
 const useCurrent = ({ id, conversationId, isDecided = false }: ListedTurn) => {
@@ -58,9 +32,8 @@ export const TurnRow = ({ turn }: { turn: ListedTurn }) => {
   const { id, agentId, conversationId, createdAt, input, isDecided = false } = turn;
   const row = useRef<HTMLDivElement>(null);
   const hasMoved = useHasMoved(row);
-  const mayDecide = useMayDecide();
   // The button that had the focus is gone then.
-  const { decide, isBusy, error } = useDecide(turn, () => row.current?.focus());
+  const { decide, error } = useDecide(id, hasMoved, () => row.current?.focus());
   const current = useCurrent(turn);
   const [asked] = useState(() => new Set<string | undefined>());
   for (const call of turn.toolCalls.filter(waitsForStaff)) asked.add(call.id);
@@ -79,21 +52,7 @@ export const TurnRow = ({ turn }: { turn: ListedTurn }) => {
       </span>
       {isDecided && <QueryState query={current} />}
       {calls.map((call) => (
-        <ToolCallView
-          key={call.id}
-          call={call}
-          isOpen
-          decide={
-            mayDecide
-              ? {
-                  approver: "staff",
-                  isDisabled: isBusy || hasMoved,
-                  approve: (callId) => decide(callId, { decision: "approve" }, "Approved."),
-                  deny: (callId, reason) => decide(callId, { decision: "deny", ...(reason && { reason }) }, "Denied."),
-                }
-              : undefined
-          }
-        />
+        <ToolCallView key={call.id} call={call} isOpen decide={decide} />
       ))}
       {error !== undefined && <DecisionError error={error} />}
       {!calls.every(waitsForStaff) && (

@@ -1,5 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
+import { useRef } from "react";
+import { DecisionError } from "../approvals/decision-error.js";
+import { useDecide } from "../approvals/use-decide.js";
+import { useHasMoved } from "../approvals/use-kept.js";
 import { Reply } from "../chat/reply.js";
 import { Ratings } from "../feedback/ratings.js";
 import { useSession } from "../session/session.js";
@@ -14,6 +18,20 @@ type OpenTurn = components["schemas"]["OpenTurn"];
 
 const PAGE = 50;
 
+/** A reply, with decisions about its calls that wait for staff. */
+const DecidableReply = ({ message: { turnId, content, toolCalls = [] } }: { message: Message }) => {
+  const reply = useRef<HTMLDivElement>(null);
+  const hasMoved = useHasMoved(reply);
+  // The button that had the focus is gone then.
+  const { decide, error } = useDecide(turnId ?? "", hasMoved, () => reply.current?.focus());
+  return (
+    <div className="reply-part" ref={reply} tabIndex={-1}>
+      <Reply turnId={turnId} text={content} toolCalls={toolCalls} decide={decide} />
+      {error !== undefined && <DecisionError error={error} />}
+    </div>
+  );
+};
+
 const MessageRow = ({ message }: { message: Message }) => {
   const { role, turnId, content, toolCalls = [], author, engine, usage, error, createdAt } = message;
   return (
@@ -22,6 +40,8 @@ const MessageRow = ({ message }: { message: Message }) => {
         <div className="bubble user" dir="auto">
           {content}
         </div>
+      ) : toolCalls.length > 0 ? (
+        <DecidableReply message={message} />
       ) : (
         <Reply turnId={turnId} text={content} toolCalls={toolCalls} />
       )}

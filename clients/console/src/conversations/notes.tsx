@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/notice.js";
@@ -13,6 +13,7 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
   const { service } = useSession();
   const queries = useQueryClient();
   const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const queryKey = ["conversation", conversationId, "notes"];
   const notes = useQuery({ queryKey, queryFn: () => service.conversations.listNotes(conversationId, { limit: SHOWN }) });
   const onSettled = () => queries.invalidateQueries({ queryKey });
@@ -22,7 +23,12 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
     onSuccess: () => setText(""),
     onSettled,
   });
-  const remove = useMutation({ mutationFn: (id: string) => service.conversations.deleteNote(conversationId, id), onSettled });
+  const remove = useMutation({
+    mutationFn: (id: string) => service.conversations.deleteNote(conversationId, id),
+    // The button that had the focus is gone then.
+    onSuccess: () => field.current?.focus(),
+    onSettled,
+  });
   const save = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim() !== "" && !write.isPending) write.mutate(text);
@@ -39,6 +45,7 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
         </label>
         <input
           id="note"
+          ref={field}
           className="input"
           dir="auto"
           maxLength={8_000}
@@ -46,7 +53,7 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <Button type="submit" disabled={text.trim() === "" || write.isPending}>
+        <Button type="submit" aria-disabled={text.trim() === "" || write.isPending}>
           Save note
         </Button>
       </form>
@@ -55,7 +62,7 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
           <li key={note.id}>
             <span className="row">
               <strong>{note.author.name}</strong> <Time at={note.createdAt} />
-              <Button disabled={remove.isPending} onClick={() => remove.mutate(note.id)}>
+              <Button aria-disabled={remove.isPending} onClick={() => remove.isPending || remove.mutate(note.id)}>
                 Delete note
               </Button>
             </span>
