@@ -102,6 +102,32 @@ test("conversations that wait for staff are listed, those that wait longest firs
   for (const end of ends) end();
 });
 
+test("conversations are listed by rating, time and metadata, and leave and enter the list as these change", async () => {
+  const client = createClient({ url: service.url, apiKey: service.admin });
+  const agent = await service.newAgent({ engine: "rules", fallbackReply: "A reply" });
+  const ids: string[] = [];
+  for (const shop of ["north", "south", "north"]) {
+    const { id } = await client.conversations.create({ agentId: agent, title: `${shop} ${ids.length}`, metadata: { shop } });
+    ids.push(id);
+  }
+  for await (const _ of client.chat({ conversationId: ids[0]!, message: "Hello" }));
+  const { data } = await client.conversations.listMessages(ids[0]!);
+  const { createdAt } = (await client.conversations.listMessages(ids[0]!, { order: "desc", limit: 1 })).data[0]!;
+  const after = new Date(Date.parse(createdAt) + 1).toISOString();
+  const filters = [{ rating: "down" }, { "metadata.shop": "north" }, { from: createdAt, to: after }, { from: after }] as const;
+  const lists = filters.map((filter) => liveConversations(client, { agentId: agent, ...filter }));
+  const ends = lists.map((each) => each.subscribe(() => {}));
+  const titles = () => lists.map((each) => each.getSnapshot().conversations.map(({ title }) => title));
+  await expect.poll(titles).toEqual([[], ["north 0", "north 2"], ["north 0"], []]);
+  await client.conversations.rateMessage(ids[0]!, data.at(-1)!.id, { rating: "down" });
+  await client.conversations.patch(ids[2]!, { metadata: { shop: "south" } });
+  for await (const _ of client.chat({ conversationId: ids[1]!, message: "Hello" }));
+  await expect.poll(titles).toEqual([["north 0"], ["north 0"], ["north 0"], ["south 1"]]);
+  await client.conversations.rateMessage(ids[0]!, data.at(-1)!.id, { rating: "up" });
+  await expect.poll(titles).toEqual([[], ["north 0"], ["north 0"], ["south 1"]]);
+  for (const end of ends) end();
+});
+
 test("a search lists what it has found, in pages, until it is deleted", async () => {
   const client = createClient({ url: service.url, apiKey: service.admin });
   const agent = await service.newAgent({ engine: "rules", fallbackReply: "A reply" });

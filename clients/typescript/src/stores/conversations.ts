@@ -21,6 +21,13 @@ export interface ConversationFilter {
   assignee?: string | undefined;
   /** Only conversations whose users wait for staff, the longest waiting first. */
   waiting?: true | undefined;
+  /** Only conversations with a message that is rated so; for users their own ratings count. */
+  rating?: "up" | "down" | undefined;
+  /** Only conversations whose newest message is of this time or later, or of a time before `to`, in ISO 8601. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Only conversations with this value of the pair in their metadata. */
+  [pair: `metadata.${string}`]: string | undefined;
   /**
    * Only conversations whose title or one of whose messages contains all of these words, each with a `match`. What was
    * found stays as it was, but for deleted conversations: create another list to search again.
@@ -80,9 +87,11 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 /** Returns conversations whose changes are followed. */
 export const liveConversations = (client: Client, filter: ConversationFilter = {}): LiveConversations => {
   const shown = createState<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
-  // Those that wait, or have an assignee, are handled by staff. Such a selection is entered and left at any place, not
-  // only with the newest message.
-  const { agentId, userId, assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = filter;
+  const { agentId, userId, limit, q: _, ...selection } = filter;
+  // Those that wait, or have an assignee, are handled by staff.
+  const { assignee, waiting, handledBy = waiting || assignee ? "staff" : undefined } = selection;
+  // A selection is entered and left at any place, not only with the newest message.
+  const isSelection = Object.keys(selection).length > 0;
   // Of a text field, which can be empty.
   const q = filter.q?.trim() || undefined;
   const deleted = new Set<string>();
@@ -105,10 +114,10 @@ export const liveConversations = (client: Client, filter: ConversationFilter = {
       const { conversations } = shown.getSnapshot();
       const last = data.at(-1);
       // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
-      const isUnchanged = !handledBy && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+      const isUnchanged = !isSelection && conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
       const older = conversations.filter(({ id }) => !listed.has(id));
       // Of a selection, all that is shown is read again.
-      const isContinued = extent === "newest" && (handledBy ? listed.size < conversations.length : older.length > 0);
+      const isContinued = extent === "newest" && (isSelection ? listed.size < conversations.length : older.length > 0);
       if (isContinued && isUnchanged) return show([...listed.values(), ...older]);
       next = nextCursor ?? undefined;
       if (isContinued && next) continue;
