@@ -204,7 +204,7 @@ it("finds conversations and follows them", async () => {
   await expect.poll(() => page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(1);
   await page.getByRole("link", { name: /grace/ }).click();
   await see(page, "You said: One");
-  const id = page.url().split("/").at(-1);
+  const id = new URL(page.url()).pathname.split("/").at(-1);
   await app.service.call("POST", "/api/chat", { conversationId: id, message: "tool" });
   await see(page, "That is it.");
   await inspect(page, "conversation");

@@ -18,7 +18,9 @@ const PARCEL = "Good morning! Last week I ordered a kettle, and the parcel has n
 /** Waits until the service finds this number of conversations. */
 const found = (search: string, number: number) =>
   expect
-    .poll(async () => (await app.service.call("GET", `/api/conversations?q=${encodeURIComponent(search)}`)).body.data.length)
+    .poll(async () => (await app.service.call("GET", `/api/conversations?q=${encodeURIComponent(search)}`)).body.data.length, {
+      timeout: 15_000,
+    })
     .toBe(number);
 
 it.each([
@@ -79,6 +81,77 @@ it("finds conversations by words of messages and titles, and marks them", async 
   await search.fill("");
   await expect.poll(() => rows.count()).toBe(1);
   expect(await page.locator("mark").count()).toBe(0);
+});
+
+it("leads to the message that was found, and back to the same list", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const line = (number: number) => ({ role: "user", content: `Line ${number}`, createdAt: "2026-01-02T03:04:05Z" });
+  const messages = Array.from({ length: 260 }, (_, index) => line(index));
+  const wanted = { ...line(20), content: "Where is my samovar?" };
+  const long = { agentId: agent, userId: "vera", title: "Long", messages: messages.with(20, wanted) };
+  expect((await app.service.call("POST", "/api/conversations", long)).status).toBe(201);
+  await app.service.call("POST", "/api/conversations", { ...long, title: "A samovar", messages: messages.slice(0, 3) });
+  await found("samovar", 2);
+  const page = await app.open("/conversations?q=samovar&userId=vera&from=2026-01-01", app.key, true);
+  await page.getByRole("link", { name: /Where is my samovar/ }).click();
+  const message = page.getByRole("article", { name: "User" }).filter({ hasText: "samovar" });
+  await expect.poll(() => message.evaluate((element) => element === document.activeElement), { timeout: 15_000 }).toBe(true);
+  expect(await message.locator("mark").allInnerTexts()).toEqual(["samovar"]);
+  await expect.poll(() => message.evaluate((element) => Math.abs(element.getBoundingClientRect().top - innerHeight / 2))).toBeLessThan(200);
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/search-message.png` });
+  // A reload shows it, too.
+  await page.reload();
+  await expect.poll(() => message.evaluate((element) => element === document.activeElement), { timeout: 15_000 }).toBe(true);
+  await page.getByRole("link", { name: "← Conversations" }).press("Enter");
+  await page.locator("mark").first().waitFor();
+  expect(await page.getByRole("searchbox", { name: "Search" }).inputValue()).toBe("samovar");
+  expect(await page.getByLabel("User", { exact: true }).inputValue()).toBe("vera");
+  expect(await page.getByLabel("Last message from").inputValue()).toBe("2026-01-01");
+  // The words of a title are in no message.
+  await page.getByRole("link", { name: /A samovar/ }).click();
+  await see(page, "Line 2");
+  expect(await page.locator(".is-found, .notice").count()).toBe(0);
+  await page.goto(`${page.url()}&message=${agent}`);
+  await see(page, "The message that was found is no longer here.");
+});
+
+it("filters by rating, time and assignee", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const old = [{ role: "user", content: "I am old", createdAt: "2026-01-02T12:00:00Z" }];
+  await app.service.call("POST", "/api/conversations", { agentId: agent, userId: "filtered", messages: old });
+  const chat = async (message: string) =>
+    (await app.service.call("POST", "/api/chat", { agentId: agent, message, userId: "filtered" })).body;
+  const { conversationId, messageId } = await chat("I am rated");
+  await app.service.call("PUT", `/api/conversations/${conversationId}/messages/${messageId}/feedback`, {
+    rating: "down",
+    userId: "filtered",
+  });
+  const mine = await chat("I am assigned");
+  await app.service.call("PATCH", `/api/conversations/${mine.conversationId}`, { handledBy: "staff", assignee: "Mia" });
+  const page = await app.open(`/conversations?agentId=${agent}`, app.key, true);
+  const titles = () => page.getByRole("list", { name: "Conversations" }).locator("strong").allInnerTexts();
+  await expect.poll(titles).toEqual(["I am assigned", "I am rated", "I am old"]);
+  expect(await page.getByLabel("Rating").isVisible()).toBe(false);
+  expect(await page.getByLabel("Assigned to me").count()).toBe(0);
+  await page.getByText("More filters").press("Enter");
+  await page.getByLabel("Rating").selectOption("down");
+  await expect.poll(titles).toEqual(["I am rated"]);
+  await inspect(page, "filters");
+  await page.getByLabel("Rating").selectOption("up");
+  await see(page, "No conversation fits");
+  await page.getByLabel("Rating").selectOption("");
+  await page.getByLabel("Last message to").fill("2026-01-02");
+  await expect.poll(titles).toEqual(["I am old"]);
+  await page.getByLabel("Last message from").fill("2026-01-03");
+  await see(page, "No conversation fits");
+  await page.getByLabel("Last message to").fill("");
+  await expect.poll(titles).toEqual(["I am assigned", "I am rated"]);
+  // Once this member of staff has a name.
+  await page.getByRole("link", { name: /I am rated/ }).click();
+  await page.getByLabel("Your name").fill("Mia");
+  await page.getByRole("link", { name: "← Conversations" }).click();
+  await page.getByLabel("Assigned to me").check();
+  await expect.poll(titles).toEqual(["I am assigned"]);
 });
 
 it("says that older conversations are still being indexed, and finds them later", async () => {

@@ -1,6 +1,6 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { AgentName } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge, OpenBadge } from "../ui/badge.js";
@@ -24,8 +24,11 @@ export const ConversationPage = ({ id }: { id: string }) => {
   const canFollow = useScope("events:read");
   const query = useQuery({ queryKey: ["conversation", id], queryFn: () => service.conversations.get(id), enabled: canRead });
   const title = useTitle(query.data);
+  const [search] = useSearchParams();
   if (!canRead) return <MissingScope scope="conversations:read" />;
-  const back = ["/conversations", "Conversations"] as const;
+  // The filters of the list that has led here.
+  const list = search.get("list") ?? "";
+  const back = [`/conversations${list && `?${list}`}`, "Conversations"] as const;
   if (query.data === undefined) {
     return (
       <>
@@ -82,7 +85,12 @@ export const ConversationPage = ({ id }: { id: string }) => {
           <Tabs.Indicator className="tab-indicator" />
         </Tabs.List>
         <Tabs.Panel value="messages" className="panel">
-          <Messages id={id} openTurn={openTurns?.[0]} />
+          <Messages
+            id={id}
+            openTurn={openTurns?.[0]}
+            found={search.get("message") ?? undefined}
+            search={new URLSearchParams(list).get("q") ?? ""}
+          />
           <Desk conversation={query.data} />
         </Tabs.Panel>
         <Tabs.Panel value="turns" className="panel">

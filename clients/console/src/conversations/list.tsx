@@ -1,8 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { useState } from "react";
-import { Link } from "wouter";
-import { AgentFilter } from "../agents/agent-filter.js";
+import { Link, useSearchParams } from "wouter";
 import { useScope, useSession } from "../session/session.js";
 import { Badge, OpenBadge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
@@ -10,30 +9,30 @@ import { count } from "../ui/count.js";
 import { Empty, MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { PagedList, type PagedQuery, usePages } from "../ui/paged-list.js";
-import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
-import { useDebounced } from "../ui/use-debounced.js";
-import { useFilter } from "../ui/use-filter.js";
 import { EraseUser } from "../users/erase.js";
+import { Filters, useListQuery } from "./filters.js";
 import { MatchedText } from "./matched-text.js";
 import { withTitles } from "./title.js";
 
 type Conversation = components["schemas"]["Conversation"] & { agentName?: string | undefined };
 
-/** The time in milliseconds after which a search begins. */
-const PAUSE = 300;
-/** The maximum length of a search in characters. */
-const MAX_SEARCH = 200;
+/** Returns the address of a conversation, which contains what a search has found there, and the filters of the list, to come back. */
+const addressOf = ({ id, match }: Conversation, list: string): string => {
+  const search = new URLSearchParams({ ...(match?.messageId != null && { message: match.messageId }), ...(list !== "" && { list }) });
+  return `/conversations/${id}?${search}`.replace(/\?$/, "");
+};
 
 /** A conversation, with what a search has found in it. */
 const Row = ({ conversation, search }: { conversation: Conversation; search: string }) => {
-  const { id, title, excerpt, userId, agentName, openTurns, handledBy, assignee, waitingSince, messageCount } = conversation;
+  const [list] = useSearchParams();
+  const { title, excerpt, userId, agentName, openTurns, handledBy, assignee, waitingSince, messageCount } = conversation;
   const { lastMessageAt, createdAt, match } = conversation;
   const shownTitle = title ?? excerpt ?? "No messages";
   // The first message is the title of a conversation that has no other.
   const isInTitle = match !== undefined && (match.messageId == null || match.snippet === shownTitle);
   return (
-    <Link href={`/conversations/${id}`} className="list-row">
+    <Link href={addressOf(conversation, list.toString())} className="list-row">
       <span className="list-main">
         <strong className={isInTitle ? "snippet" : "truncate"} dir="auto">
           {isInTitle ? <MatchedText text={shownTitle} search={search} /> : shownTitle}
@@ -110,7 +109,7 @@ const NothingFound = ({ filter }: { filter: string }) => {
   if ("q" in JSON.parse(filter)) {
     return <Empty title="Nothing found">The title or one message of a conversation must contain all of these words.</Empty>;
   }
-  return <Empty title="No conversation fits">Another agent or user may have some.</Empty>;
+  return <Empty title="No conversation fits">Other filters may show some.</Empty>;
 };
 
 /** Erases the user whose conversations are listed. */
@@ -125,19 +124,7 @@ const EraseButton = ({ userId }: { userId: string }) => {
 };
 
 export const ConversationsPage = () => {
-  const [q, setQ] = useFilter("q");
-  const [agentId, setAgentId] = useFilter("agentId");
-  const [userId, setUserId] = useFilter("userId");
-  const [waiting, setWaiting] = useFilter("waiting");
-  const filter = useDebounced(
-    JSON.stringify({
-      ...(q.trim() && { q: q.trim() }),
-      ...(agentId.trim() && { agentId: agentId.trim() }),
-      ...(userId.trim() && { userId: userId.trim() }),
-      ...(waiting && { waiting }),
-    }),
-    PAUSE,
-  );
+  const filter = useListQuery();
   const shown: { q?: string; userId?: string } = JSON.parse(filter);
   // Events move conversations to the top of a list, but not of results.
   const list = { queryKey: [shown.q === undefined ? "conversations" : "search", filter], load: useLoad(filter) };
@@ -148,15 +135,7 @@ export const ConversationsPage = () => {
       <PageHeader title="Conversations">
         {mayErase && shown.userId !== undefined && <EraseButton key={shown.userId} userId={shown.userId} />}
       </PageHeader>
-      <div className="filters">
-        <Search label="Search" value={q} onChange={setQ} placeholder="Words of a title or a message" maxLength={MAX_SEARCH} isMain />
-        <AgentFilter value={agentId} onChange={setAgentId} />
-        <Search label="User" value={userId} onChange={setUserId} placeholder="All users" />
-        <label className="row">
-          <input type="checkbox" checked={waiting !== ""} onChange={({ target }) => setWaiting(target.checked ? "true" : "")} />
-          Waiting for staff
-        </label>
-      </div>
+      <Filters />
       {shown.q !== undefined && <Indexing list={list} />}
       <PagedList
         label="Conversations"

@@ -12,11 +12,15 @@ import { Empty } from "../ui/notice.js";
 import { pageState, QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
 import { LiveReply } from "./live-reply.js";
+import { MatchedText } from "./matched-text.js";
+import { useFound } from "./use-found.js";
 
 type Message = components["schemas"]["Message"];
 type OpenTurn = components["schemas"]["OpenTurn"];
 
 const PAGE = 50;
+/** The size of the pages in which a message is looked for. */
+const LARGE_PAGE = 100;
 
 /** A reply, with decisions about its calls that wait for staff. */
 const DecidableReply = ({ message: { turnId, content, toolCalls = [] } }: { message: Message }) => {
@@ -32,13 +36,25 @@ const DecidableReply = ({ message: { turnId, content, toolCalls = [] } }: { mess
   );
 };
 
-const MessageRow = ({ message }: { message: Message }) => {
-  const { role, turnId, content, toolCalls = [], author, engine, usage, error, createdAt } = message;
+interface MessageRowProps {
+  message: Message;
+  /** A search has found it. */
+  isFound: boolean;
+  search: string;
+}
+
+const MessageRow = ({ message, isFound, search }: MessageRowProps) => {
+  const { id, role, turnId, content, toolCalls = [], author, engine, usage, error, createdAt } = message;
   return (
-    <article className={`message ${role}`} aria-label={role === "user" ? "User" : (author?.name ?? "Agent")}>
+    <article
+      id={`message-${id}`}
+      className={`message ${role} ${isFound ? "is-found" : ""}`}
+      aria-label={role === "user" ? "User" : (author?.name ?? "Agent")}
+      {...(isFound && { tabIndex: -1, "aria-current": true })}
+    >
       {role === "user" ? (
         <div className="bubble user" dir="auto">
-          {content}
+          {isFound ? <MatchedText text={content} search={search} /> : content}
         </div>
       ) : toolCalls.length > 0 ? (
         <DecidableReply message={message} />
@@ -65,16 +81,29 @@ const MessageRow = ({ message }: { message: Message }) => {
   );
 };
 
-/** The newest messages, older ones on request, and the reply that is being written. */
-export const Messages = ({ id, openTurn }: { id: string; openTurn: OpenTurn | undefined }) => {
+interface MessagesProps {
+  id: string;
+  openTurn: OpenTurn | undefined;
+  /** The message that a search has found, and the search. */
+  found: string | undefined;
+  search: string;
+}
+
+/** The newest messages, older ones on request or up to the one that was found, and the reply that is being written. */
+export const Messages = ({ id, openTurn, found, search }: MessagesProps) => {
   const { service } = useSession();
   const query = useInfiniteQuery({
     queryKey: ["conversation", id, "messages"],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) =>
-      service.conversations.listMessages(id, { order: "desc", limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+      service.conversations.listMessages(id, {
+        order: "desc",
+        limit: found === undefined ? PAGE : LARGE_PAGE,
+        ...(pageParam === undefined ? {} : { cursor: pageParam }),
+      }),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
+  const looking = useFound(found, query);
   if (query.data === undefined) return <QueryState query={query} />;
   // One that waits is stored up to its question.
   const live = openTurn?.status === "requires_action" ? undefined : openTurn?.id;
@@ -84,13 +113,18 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: OpenTurn | un
   return (
     <div className="messages" role="log" aria-label="Messages">
       <QueryState query={pageState(query)} />
+      {looking !== undefined && (
+        <p className="notice warn" role="status">
+          {looking === "going on" ? "Looking for the message that was found…" : "The message that was found is no longer here."}
+        </p>
+      )}
       {query.hasNextPage && (
         <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
           Older messages
         </Button>
       )}
       {messages.map((message) => (
-        <MessageRow key={message.id} message={message} />
+        <MessageRow key={message.id} message={message} isFound={message.id === found} search={search} />
       ))}
       {live !== undefined && <LiveReply key={live} turnId={live} conversationId={id} />}
     </div>

@@ -16,7 +16,7 @@ type RatedMessage = components["schemas"]["RatedMessage"];
 const Row = ({ rated }: { rated: RatedMessage }) => (
   <div className="list-row">
     <span className="list-main">
-      <Link href={`/conversations/${rated.conversationId}`} className="truncate" dir="auto">
+      <Link href={`/conversations/${rated.conversationId}?message=${rated.messageId}`} className="truncate" dir="auto">
         {rated.comment ?? "No comment"}
       </Link>
       <span className="muted small facts-line">
