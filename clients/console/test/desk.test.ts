@@ -1,4 +1,5 @@
 // Members of staff who answer in place of the agent.
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Console, inspect, SCOPES, see, startConsole } from "./console.js";
 
@@ -104,14 +105,16 @@ it("shows that the user types, and reports to the user that staff does", async (
   await expect.poll(user.live).toEqual([report(true), report(false)]);
 });
 
+const CALCULATOR = {
+  engine: "rules",
+  tools: [{ name: "calculator", approval: "always", approver: "staff" }],
+  rules: [
+    { pattern: "what is (.+)", call: { tool: "calculator", arguments: { expression: "{{capture.1}}" } }, reply: "Result: {{result}}" },
+  ],
+};
+
 it("decides about a call that waits for staff", async () => {
-  const agent = await app.service.newAgent({
-    engine: "rules",
-    tools: [{ name: "calculator", approval: "always", approver: "staff" }],
-    rules: [
-      { pattern: "what is (.+)", call: { tool: "calculator", arguments: { expression: "{{capture.1}}" } }, reply: "Result: {{result}}" },
-    ],
-  });
+  const agent = await app.service.newAgent(CALCULATOR);
   const ask = async (expression: string) => {
     const chat = { agentId: agent, message: `What is ${expression}`, userId: "ada" };
     return (await app.service.call("POST", "/api/chat", chat)).body.conversationId;
@@ -137,4 +140,75 @@ it("decides about a call that waits for staff", async () => {
   const reader = await app.open(`/conversations/${await ask("2 * 3")}`);
   await reader.getByRole("region", { name: "Waiting call of calculator" }).waitFor();
   expect(await reader.getByRole("button", { name: /Approve|Deny/ }).count()).toBe(0);
+});
+
+/** Presses a key until an element has the focus, which is visible there. */
+const moveTo = async (page: Page, key: "Tab" | "Shift+Tab", role: "button" | "link" | "textbox" | "checkbox", name: string | RegExp) => {
+  const wanted = page.getByRole(role, { name });
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press(key);
+    const isThere = await wanted.first().evaluate((element) => element === document.activeElement);
+    if (!isThere) continue;
+    const outline = await wanted.first().evaluate((element) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      return `${outlineStyle} ${outlineWidth}`;
+    });
+    expect(outline, String(name)).toBe("solid 2px");
+    return;
+  }
+  expect.unreachable(`${name} cannot be reached`);
+};
+
+it("needs no mouse: claim, reply, note, decide, hand back", async () => {
+  const agent = await app.service.newAgent(CALCULATOR);
+  const chat = { agentId: agent, message: "What is 3 * 3", userId: "keys" };
+  const { conversationId } = (await app.service.call("POST", "/api/chat", chat)).body;
+  const path = `/api/conversations/${conversationId}`;
+  await app.service.call("PATCH", path, { handledBy: "staff" });
+  const page = await app.open(`/conversations?agentId=${agent}`, app.service.key(`${SCOPES},tools:approve`));
+  await page.getByRole("list", { name: "Conversations" }).getByRole("link").waitFor();
+  await moveTo(page, "Tab", "checkbox", "Waiting for staff");
+  await page.keyboard.press("Space");
+  await moveTo(page, "Tab", "link", /What is 3 \* 3/);
+  await page.keyboard.press("Enter");
+  const field = page.getByLabel("Message to the user");
+  await field.waitFor();
+  const focused = (element = field) => expect.poll(() => element.evaluate((it) => it === document.activeElement)).toBe(true);
+  // The slash moves to the message, past those of the conversation.
+  await page.keyboard.press("/");
+  await focused();
+  await moveTo(page, "Shift+Tab", "textbox", "Your name");
+  await page.keyboard.type("Mia");
+  await moveTo(page, "Shift+Tab", "button", "Take over");
+  await page.keyboard.press("Enter");
+  await focused();
+  await expect.poll(async () => (await app.service.call("GET", path)).body.assignee).toBe("Mia");
+  await page.keyboard.type("One moment");
+  await page.keyboard.press("Enter");
+  await page.getByRole("article", { name: "Mia" }).getByText("One moment").waitFor();
+  await focused();
+  expect(await field.inputValue()).toBe("");
+
+  await moveTo(page, "Tab", "button", "Send");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Notes");
+  await page.keyboard.press("Enter");
+  await moveTo(page, "Tab", "textbox", "Note for colleagues");
+  await page.keyboard.type("Asks for a sum");
+  await moveTo(page, "Tab", "button", "Save note");
+  await page.keyboard.press("Enter");
+  await page.getByRole("list", { name: "Notes" }).getByText("Asks for a sum").waitFor();
+  await moveTo(page, "Tab", "button", "Delete note");
+  await page.keyboard.press("Enter");
+  await page.getByRole("list", { name: "Notes" }).getByText("Asks for a sum").waitFor({ state: "hidden" });
+  await focused(page.getByLabel("Note for colleagues"));
+
+  await moveTo(page, "Shift+Tab", "button", "Approve");
+  await page.keyboard.press("Enter");
+  await page.locator(".tool-call").getByText("approved", { exact: true }).first().waitFor();
+  await moveTo(page, "Tab", "button", "Give back to the agent");
+  await page.keyboard.press("Enter");
+  await see(page, "handled by the agent");
+  await focused(page.getByRole("region", { name: "Desk" }));
+  await moveTo(page, "Tab", "button", "Take over");
 });
