@@ -83,7 +83,7 @@ const StaffDesk = ({ conversation }: { conversation: Conversation }) => {
   return (
     <section className="desk" aria-label="Desk" ref={desk} tabIndex={-1}>
       <p className="desk-typing small muted" role="status">
-        {typist !== undefined && (typist === `user:${userId}` ? "The user is typing…" : "Somebody else is typing…")}
+        {typist !== undefined && (typist.replace(/^user:/, "") === userId ? "The user is typing…" : "Somebody else is typing…")}
       </p>
       <Handling
         conversation={conversation}
