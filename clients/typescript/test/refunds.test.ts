@@ -43,7 +43,7 @@ const attempts = () => example.log.filter((line) => line.includes("attempt"));
 
 /** Waits for a refund that staff is to approve, and returns how to approve it. */
 const waitingRefund = async () => {
-  const waiting = async () => (await example.client.turns.listWaitingTurns({ waitingFor: "staff" })).data;
+  const waiting = async () => (await example.client.turns.list({ waitingFor: "staff" })).data;
   await expect.poll(waiting).toHaveLength(1);
   const [turn] = await waiting();
   const [call] = turn!.toolCalls!;

@@ -7,10 +7,11 @@ mod remote_cancellation;
 use std::sync::Arc;
 
 use domain::{
-    AsOf, ConversationId, Listed, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor,
+    AsOf, Audience, ConversationId, Listed, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor,
 };
 use ports::{
-    EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, WaitingQuery,
+    EventBus, FoundTurn, ListingOrder, RepositoryError, TurnConditions, TurnFilter, TurnPosition,
+    TurnQuery, TurnScan,
 };
 use serde::Serialize;
 use tokio::{
@@ -23,8 +24,9 @@ pub(crate) use self::answering::expire;
 pub use self::remote_cancellation::CancellationListener;
 use self::{cancellation::Cancellation, remote_cancellation::cancel_remotely};
 use crate::{
-    PAGE_LIMIT,
+    ConversationError, PAGE_LIMIT,
     chat::{AcceptedTurn, ChatContext, MAX_STORE_TIME, TurnRunner},
+    conversations::own_user_id,
     engines::OpenCallStatus,
 };
 
@@ -204,49 +206,45 @@ impl TurnService {
         })
     }
 
-    /// Lists the turns with calls that wait for an answer, the newest first, and returns the cursor of the
-    /// next page. Callers that are confined to a user see those of its conversations, except turns of which
-    /// only hidden calls wait.
-    pub async fn list_waiting(
+    /// Lists the turns of the tenant that meet conditions, the newest first, and returns the cursor of the next
+    /// page. Callers that are confined to a user see those of its conversations.
+    pub async fn scan(
         &self,
         caller: &Principal,
-        query: WaitingQuery,
+        conditions: TurnConditions,
         cursor: Option<&str>,
-    ) -> Result<AsOf<(Page<Turn>, Option<String>)>, TurnError> {
-        let asked = query.user_id.clone();
-        let user_id = match caller.confined_to() {
-            Some(own) if asked.as_deref().is_none_or(|asked| asked == own) => Some(own.to_owned()),
-            Some(_) => return Err(TurnError::ConversationNotFound),
-            None => asked,
+        limit: usize,
+    ) -> Result<AsOf<(Page<Turn>, Option<String>)>, ConversationError> {
+        let conditions = TurnConditions {
+            agents: caller.agents.intersection(&conditions.agents),
+            user_id: own_user_id(caller, conditions.user_id.as_deref())?,
+            as_user: caller.audience() == Audience::User,
+            ..conditions
         };
-        let agents = caller.agents.intersection(&query.agents);
-        let binding = (
-            caller.tenant.as_str(),
-            "waiting",
-            query.waiting_for.name(),
-            agents.clone(),
-            user_id.clone(),
-            (query.from, query.to),
-        );
+        let binding = (caller.tenant.as_str(), "all_turns", conditions.clone());
         let before = cursor
-            .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
+            .map(|cursor| cursor::decode::<TurnPosition>(&binding, cursor))
             .transpose()
-            .map_err(|_invalid| TurnError::InvalidCursor)?;
-        let query = WaitingQuery {
-            agents,
-            user_id,
+            .map_err(|_invalid| ConversationError::InvalidCursor)?;
+        let scan = TurnScan {
+            conditions,
             before,
-            ..query
+            limit,
         };
         let turns = &self.context.ports.turns;
-        let found = turns.list_waiting(&caller.tenant, &query).await?;
-        let (mut page, next) = shown(found.value, caller, &binding);
-        page.items
-            .retain(|turn| query.waiting_for.is_needed_by(turn));
-        Ok(AsOf {
-            value: (page, next),
-            position: found.position,
-        })
+        let found = turns.scan(&caller.tenant, &scan).await?;
+        Ok(found.map(|found| {
+            let next = found.next.map(|next| cursor::encode(&binding, &next));
+            let items = found.items.into_iter().map(|mut turn| {
+                turn.item.show_to(caller.audience());
+                turn.item
+            });
+            let page = Page {
+                items: items.collect(),
+                has_more: next.is_some(),
+            };
+            (page, next)
+        }))
     }
 
     async fn find(&self, caller: &Principal, id: TurnId) -> Result<AsOf<FoundTurn>, TurnError> {

@@ -124,6 +124,8 @@ pub mod tool_provider;
 pub mod turn_group_values;
 pub mod turn_listing;
 pub mod turn_queue;
+pub mod turn_scan_length;
+pub mod turn_scans;
 pub mod turn_steps;
 pub mod unconfirmed_writes;
 pub mod usage;

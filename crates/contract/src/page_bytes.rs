@@ -6,7 +6,7 @@ use domain::{
 };
 use ports::{
     AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery,
-    TurnFilter, TurnQuery,
+    TurnConditions, TurnFilter, TurnPosition, TurnQuery, TurnScan,
 };
 
 use crate::{
@@ -151,7 +151,7 @@ pub async fn a_page_of_large_messages_is_short(storage: &Store) {
     }
 }
 
-/// The same for turns, in both orders.
+/// The same for turns, of a conversation in both orders and of a tenant.
 pub async fn a_page_of_large_turns_is_short(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..4 {
@@ -182,6 +182,22 @@ pub async fn a_page_of_large_turns_is_short(storage: &Store) {
         let ids: Vec<_> = pages.concat().iter().map(|turn| turn.item.id).collect();
         assert_eq!(ids, expected.map(fixture::turn_id));
     }
+    let pages = pages(async |last: Option<Listed<Turn>>| {
+        let scan = TurnScan {
+            conditions: TurnConditions::default(),
+            before: last.map(|last| TurnPosition {
+                sort_seq: last.sort_seq,
+                id: last.item.id,
+            }),
+            limit: 100,
+        };
+        let page = storage.turns.scan(&fixture::tenant(), &scan).await;
+        let page = page.success().value;
+        let last = page.items.last().map(|last| last.item.id);
+        assert!(page.next.is_none_or(|next| Some(next.id) == last));
+        (page.items, page.next.is_some())
+    });
+    assert_eq!(lengths(&pages.await), [2, 2]);
 }
 
 /// The same for keys.

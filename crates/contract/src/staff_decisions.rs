@@ -6,7 +6,7 @@ use domain::{
     Action, ActionNeeded, Approver, Audience, FinishReason, Timestamp, ToolVisibility, TurnId,
     TurnStep, Unanswered, turn_step::tool_calls,
 };
-use ports::{WaitingFor, WaitingQuery};
+use ports::WaitingFor;
 use writes::{
     AnswerOutcome, AnswerRejection, BeginTurn, CancelOutcome, MayAnswer, NotStaff, Reply,
     SuspendOutcome, Sweep, TurnEnding,
@@ -18,6 +18,7 @@ use crate::{
     fixture, lookup,
     results::ResultExt as _,
     setup,
+    turn_scans::{self, waiting_for},
     waiting_turns::{
         answer, answer_as, call, existing, far, record, resumed, statuses, suspend, wait,
     },
@@ -34,12 +35,12 @@ fn staff_call(id: &str, expires_at: Timestamp) -> TurnStep {
 }
 
 /// Turn 1 has completed; its call waits for staff until this time.
-async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
+pub(crate) async fn undecided(storage: &Store, expires_at: Timestamp) -> BeginTurn {
     completed_with(storage, staff_call("1", expires_at)).await
 }
 
 /// Turn 1 has completed with this call.
-async fn completed_with(storage: &Store, call: TurnStep) -> BeginTurn {
+pub(crate) async fn completed_with(storage: &Store, call: TurnStep) -> BeginTurn {
     let calls = [call];
     let begin = runs_with(storage, &calls).await;
     let reply = Reply {
@@ -59,44 +60,21 @@ const USER: MayAnswer = MayAnswer {
 };
 
 async fn waiting_for_staff(storage: &Store) -> Vec<TurnId> {
-    created_between(storage, None, None).await
+    turn_scans::ids(storage, &waiting_for(WaitingFor::Staff), 10).await
 }
 
-/// Returns the turns that wait for staff, and were created at `from` or later and before `to`.
-async fn created_between(
-    storage: &Store,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-) -> Vec<TurnId> {
-    let query = WaitingQuery {
-        waiting_for: WaitingFor::Staff,
-        agents: domain::AgentReach::ALL,
-        user_id: None,
-        conversation: None,
-        from,
-        to,
-        before: None,
-        limit: 10,
-    };
-    let turns = &storage.turns;
-    let page = turns
-        .list_waiting(&fixture::tenant(), &query)
-        .await
-        .success();
-    page.value
-        .items
-        .into_iter()
-        .map(|turn| turn.item.id)
-        .collect()
-}
-
-/// To users, a call that they do not see does not exist.
-pub async fn a_hidden_call_is_not_found(storage: &Store) {
+/// A call that waits for staff, and is hidden from users.
+pub(crate) fn hidden_call() -> TurnStep {
     let TurnStep::Tool(mut hidden) = staff_call("1", far()) else {
         unreachable!()
     };
     hidden.visibility = Some(ToolVisibility::Hidden);
-    let begin = completed_with(storage, TurnStep::Tool(hidden)).await;
+    TurnStep::Tool(hidden)
+}
+
+/// To users, a call that they do not see does not exist.
+pub async fn a_hidden_call_is_not_found(storage: &Store) {
+    let begin = completed_with(storage, hidden_call()).await;
     let rejected = answer_as(storage, &begin, &[("1", Action::Approve)], USER).await;
     let reason = AnswerRejection::NotFound;
     assert_eq!(rejected, AnswerOutcome::Rejected { index: 0, reason });
@@ -243,25 +221,8 @@ pub async fn a_deletion_dismisses_undecided_calls(storage: &Store) {
     assert_eq!(waiting_for_staff(storage).await, []);
 }
 
-/// A list can be limited to turns that were created at a time or later, and before another one.
-pub async fn waiting_turns_are_listed_by_time(storage: &Store) {
-    let begin = undecided(storage, far()).await;
-    let turn = lookup::turn(storage, begin.turn_id).await;
-    let created = turn.expect("the turn is kept").created_at;
-    let later = created + Duration::from_millis(1);
-    let found = vec![begin.turn_id];
-    for (from, to, expected) in [
-        (Some(created), Some(later), found.clone()),
-        (None, Some(later), found),
-        (Some(later), None, Vec::new()),
-        (None, Some(created), Vec::new()),
-    ] {
-        assert_eq!(created_between(storage, from, to).await, expected);
-    }
-}
-
 /// Turn 1 runs, with a call that waits for staff (`1`) and one that waits for the user (`2`).
-async fn asked_both(storage: &Store) -> (BeginTurn, [TurnStep; 2]) {
+pub(crate) async fn asked_both(storage: &Store) -> (BeginTurn, [TurnStep; 2]) {
     let calls = [
         staff_call("1", fixture::at(550)),
         call("2", ActionNeeded::Approval, far()),

@@ -4,7 +4,8 @@
 use domain::{Agent, AgentReach, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, FirstMessages, HistoryQuery,
-    ListingOrder, LogBounds, MessageQuery, MessageReference, TurnFilter, TurnQuery,
+    ListingOrder, LogBounds, MessageQuery, MessageReference, TurnConditions, TurnFilter, TurnQuery,
+    TurnScan,
 };
 use writes::{
     BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, DeleteOutcome, FinishOutcome,
@@ -193,6 +194,13 @@ pub async fn turns_of_another_tenant_are_not_found(storage: &Store) {
     };
     let listed = turns.list(other, running.target.id(), &query).await;
     assert_eq!(listed.success().value, None);
+    let scan = TurnScan {
+        conditions: TurnConditions::default(),
+        before: None,
+        limit: 10,
+    };
+    let scanned = turns.scan(other, &scan).await;
+    assert_eq!(scanned.success().value.items, []);
     let ending = TurnEnding::Completed(fixture::reply(1));
     let mut finish = fixture::finish(running, ending);
     finish.tenant = other.clone();

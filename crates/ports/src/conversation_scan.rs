@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{ConversationFilter, ConversationPosition};
 
-/// The maximum number of conversations that one scan looks at.
+/// The maximum number of conversations or turns that one scan looks at.
 pub const SCAN_LENGTH: usize = 10_000;
 
 /// Conditions that are checked on each conversation; members that are set must all hold.

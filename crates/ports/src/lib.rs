@@ -97,7 +97,8 @@ pub use tool_provider::{
 };
 pub use tool_tokens::{ToolTokenError, ToolTokens};
 pub use turn_repository::{
-    FoundTurn, TurnFilter, TurnQuery, TurnRepository, WaitingFor, WaitingQuery,
+    FoundTurn, ScannedTurns, TurnConditions, TurnFilter, TurnPosition, TurnQuery, TurnRepository,
+    TurnScan, WaitingFor,
 };
 pub use user_repository::UserRepository;
 pub use write_store::{

@@ -6,8 +6,10 @@ use domain::{AsOf, ConversationId, Listed, Page, TenantId, Turn, TurnId};
 use crate::RepositoryError;
 
 mod query;
+mod scan;
 
-pub use query::{FoundTurn, TurnFilter, TurnQuery, WaitingFor, WaitingQuery};
+pub use query::{FoundTurn, TurnFilter, TurnQuery};
+pub use scan::{ScannedTurns, TurnConditions, TurnPosition, TurnScan, WaitingFor};
 
 /// Reading turns in a store.
 #[async_trait]
@@ -40,11 +42,13 @@ pub trait TurnRepository: Send + Sync {
         query: &TurnQuery,
     ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError>;
 
-    /// Lists the turns of a tenant with calls that wait for an answer, the newest first. A page MUST end at
-    /// about `sizes::PAGE_BYTES` and contain at least one turn if any is left.
-    async fn list_waiting(
+    /// Lists the turns of a tenant that meet conditions, the newest first. Those of conversations and agents
+    /// that are deleted MUST be left out. Looks at no more than [`SCAN_LENGTH`](crate::SCAN_LENGTH) turns, with
+    /// [`waiting_for`](TurnConditions::waiting_for) at as many that wait, so a page can be short, or empty,
+    /// although others follow. A page MUST end at about `sizes::PAGE_BYTES`.
+    async fn scan(
         &self,
         tenant: &TenantId,
-        query: &WaitingQuery,
-    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError>;
+        scan: &TurnScan,
+    ) -> Result<AsOf<ScannedTurns>, RepositoryError>;
 }

@@ -11,7 +11,7 @@ export const waitsForStaff = ({ needs, approver }: ToolCall): boolean => needs =
 /** The list of turns with calls that wait for staff. */
 export const waitingTurns = (service: Client, filter = "{}"): PagedQuery<Turn> => ({
   queryKey: ["approvals", filter],
-  load: (page) => service.turns.listWaitingTurns({ ...page, ...JSON.parse(filter), waitingFor: "staff" }),
+  load: (page) => service.turns.list({ ...page, ...JSON.parse(filter), waitingFor: "staff" }),
 });
 
 /** The number of calls that wait for staff, for those who may decide. */

@@ -81,7 +81,7 @@ export interface Operations {
     test: "post /api/rules/test"
   },
   turns: {
-    listWaitingTurns: "get /api/turns",
+    list: "get /api/turns",
     get: "get /api/turns/{id}",
     answer: "post /api/turns/{id}/actions",
     cancel: "post /api/turns/{id}/cancel"
@@ -116,7 +116,7 @@ export const operations = {
   profiles: "list get,get get /*",
   regions: "list get",
   rules: "test post /test",
-  turns: "listWaitingTurns get,get get /*,answer post /*/actions,cancel post /*/cancel",
+  turns: "list get,get get /*,answer post /*/actions,cancel post /*/cancel",
   userTokens: "create post,withdraw delete",
   users: "erase delete,export get /export",
   ws: "createTicket post /tickets"

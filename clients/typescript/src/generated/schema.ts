@@ -227,7 +227,7 @@ export interface paths {
             query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List the turns of a conversation, in the order in which they began. */
-        get: operations["list_turns"];
+        get: operations["list_conversation_turns"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/engines": {
@@ -457,10 +457,10 @@ export interface paths {
             query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
-         * List the turns with tool calls that wait for an answer, the newest first. Users see those of their own
-         *     conversations.
+         * List the turns of all conversations, the newest first. Users see those of their own conversations.
+         * @description One request looks at no more than 10,000 turns, so a page can be short, or empty, and have a `nextCursor`.
          */
-        get: operations["list_waiting_turns"];
+        get: operations["list_turns"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/turns/{id}": {
@@ -4078,6 +4078,8 @@ export interface components {
         MessageOfStaffMessageId: components["schemas"]["MessageId"];
         /** @description `asc`: oldest first (default). `desc`: newest first. */
         Order: "asc" | "desc";
+        /** @description Only turns with this status; `open` means all that have not ended. */
+        Status: "open" | "queued" | "in_progress" | "requires_action" | "completed" | "failed" | "cancelled";
         /** @description Only conversations whose last message is from before this time. */
         To: components["schemas"]["Timestamp"];
         /** @description The turn. */
@@ -5514,7 +5516,7 @@ export interface operations {
             503: components["responses"]["StoreUnavailable"];
         };
     };
-    list_turns: {
+    list_conversation_turns: {
         parameters: {
             query?: {
                 /** @description `nextCursor` of the previous page. */
@@ -5523,8 +5525,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `asc`: oldest first (default). `desc`: newest first. */
                 order?: components["parameters"]["Order"];
-                /** @description Only turns with this status; `open` means `queued` or `in_progress`. */
-                status?: "open" | "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+                /** @description Only turns with this status; `open` means all that have not ended. */
+                status?: components["parameters"]["Status"];
             };
             header?: {
                 /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
@@ -6636,9 +6638,9 @@ export interface operations {
             };
         };
     };
-    list_waiting_turns: {
+    list_turns: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Only turns of this agent. */
                 agentId?: string;
                 /** @description `nextCursor` of the previous page. */
@@ -6647,12 +6649,18 @@ export interface operations {
                 from?: components["schemas"]["Timestamp"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Only turns with this value of the pair `name` of their metadata. Any name may follow the dot, and several pairs may be given. */
+                "metadata.name"?: string;
+                /** @description Only turns whose reply is rated so. For users only their own ratings count. */
+                rating?: "up" | "down";
+                /** @description Only turns with this status; `open` means all that have not ended. */
+                status?: components["parameters"]["Status"];
                 /** @description Only turns that were created before this time. */
                 to?: components["schemas"]["Timestamp"];
                 /** @description Only turns of conversations of this user. */
                 userId?: string;
-                /** @description Whose answer they wait for. */
-                waitingFor: "user" | "staff";
+                /** @description Only turns with tool calls that wait for an answer: of the user or a page, or of staff. For users, calls that they do not see wait for nothing. */
+                waitingFor?: "user" | "staff";
             };
             header?: {
                 /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */

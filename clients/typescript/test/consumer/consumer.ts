@@ -84,7 +84,7 @@ export const calls: {
   rules: { test: async () => (await service.rules.test({ rules: [{ keywords: [text], reply: text }], message: text })).reply },
   turns: {
     get: async () => (await service.turns.get(id)).status,
-    listWaitingTurns: async () => (await service.turns.listWaitingTurns({ waitingFor: "staff" })).data.length,
+    list: async () => (await service.turns.list({ status: "completed", rating: "down" })).data.length,
     answer: async () => (await service.turns.answer(id, { actions: [{ callId: id, decision: "approve" }] })).status,
     cancel: async () => (await service.turns.cancel(id)).status,
   },

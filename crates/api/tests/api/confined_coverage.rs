@@ -72,6 +72,7 @@ async fn other_requests(caller: &Caller, resources: &TestResources) -> Vec<(&'st
             format!("/api/events?since=0&conversationId={conversation}"),
         ),
         ("list_feedback", format!("/api/feedback?agentId={agent}")),
+        ("list_turns", format!("/api/turns?agentId={agent}")),
         ("list_agents", format!("/api/agents?name={SECRET}")),
     ];
     let posts = [

@@ -118,6 +118,7 @@ mod token_endpoint_errors;
 mod tool_calls;
 mod tool_identity;
 mod tool_metrics;
+mod turn_filters;
 mod turns;
 mod unrecorded_keys;
 mod unstored_turn_ends;

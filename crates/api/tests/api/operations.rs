@@ -179,7 +179,6 @@ impl Operation {
                 "{path}?userId={}",
                 NEXT_USER.fetch_add(1, Ordering::Relaxed)
             ),
-            "list_waiting_turns" => path + "?waitingFor=staff",
             _ => path,
         }
     }

@@ -21,9 +21,9 @@ use ports::{
     FollowerPosition, FollowerRepository, FollowerStep, FoundMessage, FoundTurn, HistoryQuery,
     IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
     Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
-    RepositoryError, RetentionCutoffs, Rows, ScannedConversations, ShowKey, SigningKeyRepository,
-    Storage, TokenRepository, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError,
-    WriteStore, write_store::TurnRow,
+    RepositoryError, RetentionCutoffs, Rows, ScannedConversations, ScannedTurns, ShowKey,
+    SigningKeyRepository, Storage, TokenRepository, Transacted, TurnQuery, TurnRepository,
+    TurnScan, WriteError, WriteStore, write_store::TurnRow,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -273,7 +273,7 @@ probed! { Turns of TurnRepository as "turns" {
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
     fn find_current(tenant: &TenantId, conversation: ConversationId) -> Option<FoundTurn>;
     fn list(tenant: &TenantId, conversation: ConversationId, query: &TurnQuery) -> AsOf<Option<Page<Listed<Turn>>>>;
-    fn list_waiting(tenant: &TenantId, query: &WaitingQuery) -> AsOf<Page<Listed<Turn>>>;
+    fn scan(tenant: &TenantId, scan: &TurnScan) -> AsOf<ScannedTurns>;
 } }
 
 probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{AsOf, ConversationId, Listed, Page, TenantId, Turn, TurnId};
-use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository, WaitingQuery};
+use ports::{FoundTurn, RepositoryError, ScannedTurns, TurnQuery, TurnRepository, TurnScan};
 
 use super::LogProgress;
 
@@ -50,11 +50,11 @@ impl TurnRepository for FollowedTurns {
         self.inner.list(tenant, conversation, query).await
     }
 
-    async fn list_waiting(
+    async fn scan(
         &self,
         tenant: &TenantId,
-        query: &WaitingQuery,
-    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
-        self.inner.list_waiting(tenant, query).await
+        scan: &TurnScan,
+    ) -> Result<AsOf<ScannedTurns>, RepositoryError> {
+        self.inner.scan(tenant, scan).await
     }
 }

@@ -9,12 +9,12 @@ use std::{
 };
 
 use domain::{
-    AgentReach, ModelStep, NodeId, Stamp, Timestamp, ToolStep, TurnStep,
+    ModelStep, NodeId, Stamp, Timestamp, ToolStep, TurnStep,
     tool_call::turn_of_call,
     turn_step::{calls, model_steps},
 };
 use parking_lot::Mutex;
-use ports::{Clock, TurnRepository, WaitingFor, WaitingQuery};
+use ports::{Clock, TurnConditions, TurnRepository, TurnScan, WaitingFor};
 use serde_json::Value;
 use writes::{RecordSteps, RecordStepsOutcome};
 
@@ -73,17 +73,16 @@ impl<'a> Journal<'a> {
             return true;
         }
         let subject = self.live.subject();
-        let query = WaitingQuery {
-            waiting_for: WaitingFor::Staff,
-            agents: AgentReach::ALL,
-            user_id: None,
-            conversation: Some(subject.conversation_id),
-            from: None,
-            to: None,
+        let scan = TurnScan {
+            conditions: TurnConditions {
+                waiting_for: Some(WaitingFor::Staff),
+                conversation: Some(subject.conversation_id),
+                ..TurnConditions::default()
+            },
             before: None,
             limit: MAX_COMPARED_TURNS,
         };
-        let waiting = match self.turns.list_waiting(&subject.tenant, &query).await {
+        let waiting = match self.turns.scan(&subject.tenant, &scan).await {
             Ok(page) => page.value,
             Err(error) => {
                 tracing::warn!(

@@ -143,6 +143,16 @@ macro_rules! turn_promises {
                 turns_are_listed_for_their_conversation_only,
                 the_current_turn_is_running_or_queued_or_the_newest,
             }
+            turn_scans {
+                turns_are_scanned_by_conditions,
+                turns_are_scanned_by_rating,
+                waiting_turns_are_scanned_by_what_they_wait_for,
+                hidden_calls_wait_for_staff_alone,
+                turns_of_deleted_conversations_are_not_scanned,
+            }
+            turn_scan_length {
+                a_scan_looks_at_a_bounded_number_of_turns,
+            }
             sweep_repository {
                 dead_nodes_are_marked,
                 a_node_without_a_lease_marks_no_others,
@@ -195,7 +205,6 @@ macro_rules! turn_promises {
                 an_edit_dismisses_all_calls_that_wait,
                 a_sweep_reports_undecided_calls,
                 a_deletion_dismisses_undecided_calls,
-                waiting_turns_are_listed_by_time,
                 a_turn_does_not_wait_for_staff,
                 a_queued_message_dismisses_no_call_of_staff,
                 a_cancellation_ends_calls_of_staff,

@@ -60,7 +60,7 @@ kit::operations! {
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams = Always;
-    get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
+    get "/api/conversations/{id}/turns" conversations::list_conversation_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
     post "/api/conversations/{id}/messages" conversations::write_message AnyOf(&[ConversationsWrite]); idempotent;
     patch "/api/conversations/{id}/messages/{messageId}" conversations::patch_message AnyOf(&[ConversationsWrite]); ;
@@ -80,7 +80,7 @@ kit::operations! {
     patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;
     delete "/api/users" users::erase_user AnyOf(&[UsersAdmin]); reads_query;
 
-    get "/api/turns" turns::list_waiting_turns AnyOf(&[ConversationsRead]); paged, reads_log;
+    get "/api/turns" turns::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
     post "/api/turns/{id}/actions" turns::answer_turn AnyOf(&[ChatWrite, ToolsApprove]); starts_turn, streams = IfRequestedOrAccepted;
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ends_turn;

@@ -1,19 +1,21 @@
-//! `/api/turns/{id}`.
+//! `/api/turns`.
+
+mod list;
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::chat::ChatError;
-use domain::{AgentReach, FaultCode, ProblemCode, Timestamp, Turn, TurnEvent, TurnId};
+use domain::{ProblemCode, Turn, TurnEvent, TurnId};
 use kit::{
     actions::ActionsRequest,
-    auth::{Authorized, ChatWrite, ConversationsRead, ToolsAnswer, TurnsRead},
+    auth::{Authorized, ChatWrite, ToolsAnswer, TurnsRead},
     chat::ResponseMode,
     problem::ApiError,
-    reads::{self, PageOf},
-    request::{Json, PagePermit, PathId, QueryParameters},
+    reads,
+    request::{Json, PathId},
     state::HttpState,
 };
-use ports::{WaitingFor, WaitingQuery};
 
+pub use self::list::{__path_list_turns, list_turns};
 use crate::chat::{respond_async, stream_turn};
 
 /// The expected form of a time, in words.
@@ -33,79 +35,6 @@ pub async fn get_turn(
     Ok(HttpResponse::Ok()
         .insert_header(reads::position(found.position))
         .json(found.value))
-}
-
-/// List the turns with tool calls that wait for an answer, the newest first. Users see those of their own
-/// conversations.
-#[utoipa::path(
-    get, path = "/api/turns", operation_id = "list_waiting_turns", tag = "Chat",
-    params(
-        ("waitingFor" = inline(WaitingForParameter), Query, description = "Whose answer they wait for."),
-        ("agentId" = Option<String>, Query, description = "Only turns of this agent."),
-        ("userId" = Option<String>, Query, description = "Only turns of conversations of this user."),
-        ("from" = Option<Timestamp>, Query, description = "Only turns that were created at this time or later."),
-        ("to" = Option<Timestamp>, Query, description = "Only turns that were created before this time."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
-    ),
-    responses((status = 200, description = "A page of turns.", body = PageOf<Turn>)),
-)]
-pub async fn list_waiting_turns(
-    authorized: Authorized<ConversationsRead>,
-    _permit: PagePermit,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let names = [
-        "waitingFor",
-        "agentId",
-        "userId",
-        "from",
-        "to",
-        "limit",
-        "cursor",
-    ];
-    let mut query = QueryParameters::read(&request, &names);
-    let limit = query.limit();
-    let waiting_for = match query.text("waitingFor") {
-        Some("user") => WaitingFor::User,
-        Some("staff") => WaitingFor::Staff,
-        _ => {
-            query.add_fault("waitingFor", FaultCode::UnknownValue, "'user' or 'staff'");
-            WaitingFor::User
-        }
-    };
-    let agent = query.text("agentId").map(ToOwned::to_owned);
-    let user_id = query.text("userId").map(ToOwned::to_owned);
-    let from = query.parsed("from", TIME_IN_WORDS);
-    let to = query.parsed("to", TIME_IN_WORDS);
-    let cursor = query.text("cursor").map(ToOwned::to_owned);
-    query.finish()?;
-    let agent = agent.map(|id| id.parse().map_err(|_malformed| ProblemCode::AgentNotFound));
-    let query = WaitingQuery {
-        waiting_for,
-        agents: AgentReach::ALL.narrowed_to(agent.transpose()?),
-        user_id,
-        conversation: None,
-        from,
-        to,
-        before: None,
-        limit,
-    };
-    let page = authorized
-        .turns
-        .list_waiting(authorized.caller(), query, cursor.as_deref());
-    Ok(reads::page(&request, page.await?))
-}
-
-/// The schema of the parameter `waitingFor`.
-#[derive(utoipa::ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum WaitingForParameter {
-    /// The user, or a page.
-    User,
-    /// Members of staff.
-    Staff,
 }
 
 /// Answer tool calls of a turn that waits for them (`status: "requires_action"`).

@@ -49,6 +49,18 @@ macro_rules! unnest {
 }
 pub(crate) use unnest;
 
+/// The size of turn `r` with its reply in a page.
+macro_rules! turn_bytes {
+    () => {
+        "octet_length(r.input) + coalesce(octet_length(r.tool_calls::text), 0) \
+         + coalesce(octet_length(r.metadata::text), 0) \
+         + coalesce((select octet_length(m.content) from messages m \
+            where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \
+            and m.seq = r.reply_seq), 0)"
+    };
+}
+pub(crate) use turn_bytes;
+
 /// The content of the current version of agent `a`, as in `agent_versions`.
 macro_rules! version_content {
     () => {

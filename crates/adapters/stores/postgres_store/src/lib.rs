@@ -39,6 +39,7 @@ mod sweep;
 mod tickets;
 mod tls_tunnel;
 mod transactions;
+mod turn_scans;
 mod turns;
 mod write_store;
 

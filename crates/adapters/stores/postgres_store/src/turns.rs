@@ -4,7 +4,7 @@ use relational::{page_budget, reply_columns, repositories::TurnSql, turn_columns
 
 use crate::{
     PostgresStore,
-    fragments::{join_reply, visible},
+    fragments::{join_reply, turn_bytes, visible},
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
@@ -50,13 +50,9 @@ macro_rules! list {
             " left join lateral ",
             page_budget!(
                 concat!(
-                    "select r.*, octet_length(r.input) \
-                     + coalesce(octet_length(r.tool_calls::text), 0) \
-                     + coalesce(octet_length(r.metadata::text), 0) \
-                     + coalesce((select octet_length(m.content) from messages m \
-                        where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \
-                        and m.seq = r.reply_seq), 0) as bytes \
-                     from turns r where r.tenant_id = c.tenant_id and r.conversation_id = c.id \
+                    "select r.*, ",
+                    turn_bytes!(),
+                    " as bytes from turns r where r.tenant_id = c.tenant_id and r.conversation_id = c.id \
                      and r.sort_seq ",
                     $after,
                     " $3 ",
@@ -74,46 +70,7 @@ macro_rules! list {
     };
 }
 
-/// A page of turns with calls that wait, joined to the tenant's head.
-macro_rules! list_waiting {
-    ($filter:literal) => {
-        concat!(
-            "select t.head_seq, r.total, ",
-            turn_columns!(),
-            ", ",
-            reply_columns!(),
-            " from tenants t left join lateral ",
-            page_budget!(
-                concat!(
-                    "select r.*, octet_length(r.input) + octet_length(r.tool_calls::text) as bytes \
-                     from turns r where r.tenant_id = t.id and r.sort_seq < $2 \
-                     and num_nonnulls(r.action_expires_at) = 1 and ",
-                    $filter,
-                    " and ($4::uuid[] is null or r.agent_id = any($4)) \
-                     and ($5::text is null or exists (select 1 from conversations c \
-                        where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-                        and c.user_id = $5)) \
-                     and ($6::uuid is null or r.conversation_id = $6) \
-                     and ($7::timestamptz is null or r.created_at >= $7) \
-                     and ($8::timestamptz is null or r.created_at < $8) ",
-                    unless_deleted!(),
-                    " order by r.sort_seq desc limit $3"
-                ),
-                "sort_seq desc"
-            ),
-            " r on true ",
-            join_reply!(),
-            " where t.id = $1 order by r.place"
-        )
-    };
-}
-
 impl TurnSql for PostgresStore {
-    const LIST_WAITING_FOR_USER: &'static str = list_waiting!("r.status = 'in_progress'");
-    const LIST_WAITING_FOR_STAFF: &'static str = list_waiting!(
-        "r.tool_calls @> '[{\"needs\": \"approval\", \"approver\": \"staff\"}]'::jsonb"
-    );
-
     /// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`.
     const FIND: &'static str = concat!(
         "select t.head_seq, c.user_id as owner, ",

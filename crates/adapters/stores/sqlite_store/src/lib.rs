@@ -41,6 +41,7 @@ mod store;
 mod sweep;
 mod tickets;
 mod transactions;
+mod turn_scans;
 mod turns;
 mod write_store;
 mod writer;

@@ -4,7 +4,7 @@ use relational::{page_budget, reply_columns, repositories::TurnSql, turn_columns
 
 use crate::{
     SqliteStore,
-    fragments::{join_reply, visible},
+    fragments::{join_reply, turn_bytes, visible},
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
@@ -48,13 +48,9 @@ macro_rules! list {
             " left join ",
             page_budget!(
                 concat!(
-                    "select r.rowid as turn, r.sort_seq, octet_length(r.input) \
-                     + coalesce(octet_length(r.tool_calls), 0) \
-                     + coalesce(octet_length(r.metadata), 0) \
-                     + coalesce((select octet_length(m.content) from messages m \
-                        where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \
-                        and m.seq = r.reply_seq), 0) as bytes \
-                     from turns r where r.tenant_id = ?1 and r.conversation_id = ?2 \
+                    "select r.rowid as turn, r.sort_seq, ",
+                    turn_bytes!(),
+                    " as bytes from turns r where r.tenant_id = ?1 and r.conversation_id = ?2 \
                      and r.sort_seq ",
                     $after,
                     " ?3 ",
@@ -72,48 +68,7 @@ macro_rules! list {
     };
 }
 
-/// A page of turns with calls that wait, joined to the tenant's head.
-macro_rules! list_waiting {
-    ($filter:literal) => {
-        concat!(
-            "select t.head_seq, p.total, ",
-            turn_columns!(),
-            ", ",
-            reply_columns!(),
-            " from tenants t left join ",
-            page_budget!(
-                concat!(
-                    "select r.rowid as turn, r.sort_seq, \
-                     octet_length(r.input) + octet_length(r.tool_calls) as bytes \
-                     from turns r indexed by turns_with_waiting_calls \
-                     where r.tenant_id = ?1 and r.sort_seq < ?2 and r.action_expires_at is not null and ",
-                    $filter,
-                    " and (?4 is null or r.agent_id in (select unhex(value) from json_each(?4))) \
-                     and (?5 is null or exists (select 1 from conversations c \
-                        where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-                        and c.user_id = ?5)) \
-                     and (?6 is null or r.conversation_id = ?6) \
-                     and (?7 is null or r.created_at >= ?7) \
-                     and (?8 is null or r.created_at < ?8) ",
-                    unless_deleted!(),
-                    " order by r.sort_seq desc limit ?3"
-                ),
-                "sort_seq desc"
-            ),
-            " p on true left join turns r on r.rowid = p.turn ",
-            join_reply!(),
-            " where t.id = ?1 order by p.place"
-        )
-    };
-}
-
 impl TurnSql for SqliteStore {
-    const LIST_WAITING_FOR_USER: &'static str = list_waiting!("r.status = 'in_progress'");
-    const LIST_WAITING_FOR_STAFF: &'static str = list_waiting!(
-        "exists (select 1 from json_each(r.tool_calls) j where j.value ->> 'needs' = 'approval' \
-            and j.value ->> 'approver' = 'staff')"
-    );
-
     const FIND: &'static str = concat!(
         "select t.head_seq, c.user_id as owner, ",
         turn_columns!(),

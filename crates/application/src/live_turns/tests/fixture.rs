@@ -13,7 +13,7 @@ use domain::{
     AgentId, AsOf, ConversationId, Listed, MessageId, Page, PrincipalId, Seq, TenantId, Timestamp,
     Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
 };
-use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository, WaitingQuery};
+use ports::{FoundTurn, RepositoryError, ScannedTurns, TurnQuery, TurnRepository, TurnScan};
 use uuid::Uuid;
 
 use super::super::{TurnUser, registry::TurnSubject};
@@ -151,11 +151,11 @@ impl TurnRepository for StoredTurn {
         unreachable!("a waiter reads its own turn")
     }
 
-    async fn list_waiting(
+    async fn scan(
         &self,
         _: &TenantId,
-        _: &WaitingQuery,
-    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
+        _: &TurnScan,
+    ) -> Result<AsOf<ScannedTurns>, RepositoryError> {
         unreachable!("a waiter reads its own turn")
     }
 }

@@ -1,10 +1,9 @@
 //! Ratings of messages: `/api/conversations/{id}/messages/{messageId}/feedback` and `/api/feedback`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::{ConversationError, conversations::FeedbackListing};
+use application::conversations::FeedbackListing;
 use domain::{
-    AgentId, ConversationId, FaultCode, Feedback, FeedbackDraft, MessageId, RatedMessage, Rating,
-    Timestamp,
+    ConversationId, FaultCode, Feedback, FeedbackDraft, MessageId, RatedMessage, Rating, Timestamp,
 };
 use kit::{
     auth::{Authorized, ChatWrite, ConversationsRead},
@@ -14,6 +13,7 @@ use kit::{
     state::HttpState,
 };
 
+use super::{agent_filter, named_user};
 use crate::turns::TIME_IN_WORDS;
 
 impl JsonBody for FeedbackBody {
@@ -74,12 +74,7 @@ pub async fn delete_feedback(
     query.finish()?;
     let (conversations, caller) = (&authorized.conversations, authorized.caller());
     let deleted = conversations.rate(caller, (id.0, message.0), named.as_deref(), None);
-    deleted.await.map_err(|error| match error {
-        ConversationError::ForeignUser => {
-            ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
-        }
-        other => other.into(),
-    })?;
+    deleted.await.map_err(named_user)?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -106,19 +101,9 @@ pub async fn list_feedback(
     let known = ["agentId", "rating", "from", "to", "limit", "cursor"];
     let mut query = QueryParameters::read(&request, &known);
     let limit = query.limit();
-    // A malformed id selects nothing, like the id of an agent that does not exist.
-    let agent_id = query.text("agentId").map(|id| {
-        id.parse()
-            .unwrap_or_else(|_malformed| AgentId::new(uuid::Uuid::nil()))
-    });
-    let rating = query.text("rating").map(Rating::known);
-    if rating == Some(None) {
-        let detail = "must be 'up' or 'down'";
-        query.add_fault("rating", FaultCode::UnknownValue, detail);
-    }
     let listing = FeedbackListing {
-        agent_id,
-        rating: rating.flatten(),
+        agent_id: agent_filter(&query),
+        rating: rating(&mut query),
         from: query.parsed("from", TIME_IN_WORDS),
         to: query.parsed("to", TIME_IN_WORDS),
     };
@@ -129,11 +114,21 @@ pub async fn list_feedback(
     Ok(reads::page(&request, page.await?))
 }
 
+/// Reads the parameter `rating`.
+pub(crate) fn rating(query: &mut QueryParameters) -> Option<Rating> {
+    let rating = Rating::known(query.text("rating")?);
+    if rating.is_none() {
+        let detail = "must be 'up' or 'down'";
+        query.add_fault("rating", FaultCode::UnknownValue, detail);
+    }
+    rating
+}
+
 /// The schema of the parameter `rating`.
 #[derive(utoipa::ToSchema)]
 #[schema(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum RatingParameter {
+pub(crate) enum RatingParameter {
     /// Good ones.
     Up,
     /// The others.

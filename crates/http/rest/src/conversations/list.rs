@@ -1,8 +1,8 @@
 //! `GET /api/conversations`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::{ConversationError, conversations::ConversationListing};
-use domain::{AgentId, Audience, Conversation, ConversationKey, FaultCode, Rating, Seq, Timestamp};
+use application::conversations::ConversationListing;
+use domain::{Audience, Conversation, ConversationKey, FaultCode, Seq, Timestamp};
 use kit::{
     auth::{Authorized, ConversationsRead},
     problem::ApiError,
@@ -13,12 +13,17 @@ use kit::{
 use ports::{ConversationConditions, Handling, RatingCondition};
 use serde::Serialize;
 
+use super::{
+    agent_filter,
+    feedback::{RatingParameter, rating},
+    named_user,
+};
 use crate::turns::TIME_IN_WORDS;
 
 /// The maximum length of the name of a member of staff, in characters.
 const MAX_ASSIGNEE: u32 = 128;
 /// The beginning of the parameters that name a pair of metadata.
-const METADATA: &str = "metadata.";
+pub(crate) const METADATA: &str = "metadata.";
 
 /// The maximum length of a search, in characters.
 const MAX_SEARCH: u32 = 200;
@@ -57,24 +62,18 @@ pub async fn list_conversations(
         limit,
     } = parameters(&authorized, &state, &request)?;
     let (caller, conversations) = (authorized.caller(), &authorized.conversations);
-    let named = |error| match error {
-        ConversationError::ForeignUser => {
-            ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
-        }
-        other => other.into(),
-    };
     let cursor = cursor.as_deref();
     if let (Some(key), Some(agent_id)) = (key, listing.agent_id) {
         let user_id = listing.user_id.as_deref();
         let page = conversations.list_named(caller, agent_id, user_id, key);
-        return Ok(reads::page(&request, page.await.map_err(named)?));
+        return Ok(reads::page(&request, page.await.map_err(named_user)?));
     }
     let Some(text) = text else {
         let page = conversations.list(caller, listing, cursor, limit);
-        return Ok(reads::page(&request, page.await.map_err(named)?));
+        return Ok(reads::page(&request, page.await.map_err(named_user)?));
     };
     let found = conversations.search(caller, listing, &text, cursor, limit);
-    let found = found.await.map_err(named)?;
+    let found = found.await.map_err(named_user)?;
     let next_cursor = found.value.next;
     let mut response = reads::page_head(&request, found.position, next_cursor.as_deref());
     Ok(response.json(ConversationPage {
@@ -117,10 +116,10 @@ fn parameters(
 ) -> Result<Parameters, ApiError> {
     let mut query = QueryParameters::read_with_prefix(request, &KNOWN, METADATA);
     let limit = query.limit();
-    let agent = query.text("agentId").map(str::parse::<AgentId>);
+    let agent_id = agent_filter(&query);
     let user_id = query.bounded_text("userId", state.bodies.sizes.user_id_characters);
     let key = query.parsed::<ConversationKey>("key", "not a conversation key");
-    if key.is_some() && agent.is_none() {
+    if key.is_some() && agent_id.is_none() {
         query.add_fault("key", FaultCode::NotCombinable, "needs 'agentId'");
     }
     let handling = handling(&mut query);
@@ -136,8 +135,6 @@ fn parameters(
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
-    // A malformed id selects no conversations, like the id of an agent that does not exist.
-    let agent_id = agent.map(|agent| agent.unwrap_or(AgentId::new(uuid::Uuid::nil())));
     let listing = ConversationListing {
         agent_id,
         user_id,
@@ -171,16 +168,7 @@ pub(super) struct ConversationPage {
 
 /// Reads the conditions that no index answers. To users only their own ratings exist.
 fn conditions(query: &mut QueryParameters, audience: Audience) -> ConversationConditions {
-    let rating = match query.text("rating") {
-        None => None,
-        Some("up") => Some(Rating::Up),
-        Some("down") => Some(Rating::Down),
-        Some(_) => {
-            let detail = "must be 'up' or 'down'";
-            query.add_fault("rating", FaultCode::UnknownValue, detail);
-            None
-        }
-    };
+    let rating = rating(query);
     ConversationConditions {
         from: query.parsed("from", TIME_IN_WORDS),
         to: query.parsed("to", TIME_IN_WORDS),
@@ -228,17 +216,6 @@ enum HandlerParameter {
     Agent,
     /// People.
     Staff,
-}
-
-/// The schema of the parameter `rating`.
-#[derive(utoipa::ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum RatingParameter {
-    /// Good.
-    Up,
-    /// Not good.
-    Down,
 }
 
 /// The schema of the parameter `waiting`.

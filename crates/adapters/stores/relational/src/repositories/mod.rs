@@ -22,6 +22,7 @@ mod sweeps;
 pub(crate) mod tenants;
 mod tickets;
 mod tokens;
+mod turn_scans;
 mod turns;
 mod users;
 
@@ -40,6 +41,7 @@ pub use messages::MessageSql;
 pub use nodes::NodeSql;
 pub use sweeps::SweepSql;
 pub use tickets::TicketSql;
+pub use turn_scans::TurnScanSql;
 pub use turns::{TurnSql, open_turns};
 
 use std::sync::Arc;
@@ -69,6 +71,7 @@ pub trait RepositorySql:
     + NodeSql
     + SweepSql
     + TicketSql
+    + TurnScanSql
     + TurnSql
     + Store<
         Row: ReadAs<StoredRecord>
@@ -132,6 +135,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as NodeSql>::STATEMENTS,
         <S as SweepSql>::STATEMENTS,
         <S as TicketSql>::STATEMENTS,
+        <S as TurnScanSql>::STATEMENTS,
         <S as TurnSql>::STATEMENTS,
         credentials::STATEMENTS,
         erasures::STATEMENTS,

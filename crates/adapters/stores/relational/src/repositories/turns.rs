@@ -3,14 +3,17 @@
 use async_trait::async_trait;
 use domain::{AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
 use ports::{
-    FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery, TurnRepository, WaitingFor,
-    WaitingQuery,
+    FoundTurn, ListingOrder, RepositoryError, ScannedTurns, TurnFilter, TurnQuery, TurnRepository,
+    TurnScan,
     write_store::{InTenant, OpenTurn, OpenTurnsOf},
 };
 
-use super::Repositories;
+use super::{
+    Repositories,
+    turn_scans::{self, TurnScanSql},
+};
 use crate::{
-    Parameter, agent_ids, page_budget, parameters,
+    Parameter, page_budget, parameters,
     read::{self, ListedRow, ReadAs},
     statements,
     store::Store,
@@ -46,13 +49,6 @@ pub trait TurnSql:
         /// The turns with status 5 before position 3.
         const LIST_OF_STATUS_DESCENDING: &'static str;
 
-        /// The turns that wait for the user before position 2, at most 3; unless null, of agent 4, of
-        /// user 5, of conversation 6.
-        const LIST_WAITING_FOR_USER: &'static str;
-
-        /// The turns with calls that wait for staff, likewise.
-        const LIST_WAITING_FOR_STAFF: &'static str;
-
         /// The open turns of agent 2, by id.
         const OPEN_OF_AGENT: &'static str;
 
@@ -62,7 +58,7 @@ pub trait TurnSql:
 }
 
 #[async_trait]
-impl<S: TurnSql> TurnRepository for Repositories<S> {
+impl<S: TurnSql + TurnScanSql> TurnRepository for Repositories<S> {
     async fn find(
         &self,
         tenant: &TenantId,
@@ -115,32 +111,12 @@ impl<S: TurnSql> TurnRepository for Repositories<S> {
         read::if_found("conversations", &rows, page)
     }
 
-    async fn list_waiting(
+    async fn scan(
         &self,
         tenant: &TenantId,
-        query: &WaitingQuery,
-    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
-        let statement = match query.waiting_for {
-            WaitingFor::User => S::LIST_WAITING_FOR_USER,
-            WaitingFor::Staff => S::LIST_WAITING_FOR_STAFF,
-        };
-        let before = query.before.unwrap_or(Seq(i64::MAX));
-        let one_more = page_budget::one_more(query.limit);
-        let user = query.user_id.as_deref();
-        let agents = agent_ids(&query.agents);
-        let parameters = parameters![
-            tenant,
-            before,
-            one_more,
-            Parameter::Ids(agents.as_deref()),
-            user,
-            query.conversation,
-            query.from,
-            query.to
-        ];
-        let rows = self.0.fetch_all(statement, parameters).await?;
-        let convert = |row: StoredTurn| row.try_into();
-        read::as_of_listing("turns", &rows, query.limit, convert)
+        scan: &TurnScan,
+    ) -> Result<AsOf<ScannedTurns>, RepositoryError> {
+        turn_scans::page(&self.0, tenant, scan).await
     }
 }
 

@@ -19,8 +19,8 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use ports::{
     Clock, ConditionalRows, Decided, Decision, Facts, FoundTurn, Lane, ModelChunk, ModelRequest,
-    RepositoryError, Rows, Transacted, TurnQuery, TurnRepository, WaitingQuery, WriteError,
-    WriteStore,
+    RepositoryError, Rows, ScannedTurns, Transacted, TurnQuery, TurnRepository, TurnScan,
+    WriteError, WriteStore,
 };
 use single_node::LocalBus;
 use tokio::runtime::Handle;
@@ -167,15 +167,15 @@ impl TurnRepository for NoTurns {
         Err(RepositoryError::Unavailable("unused".into()))
     }
 
-    async fn list_waiting(
+    async fn scan(
         &self,
         _: &TenantId,
-        _: &WaitingQuery,
-    ) -> Result<AsOf<Page<Listed<Turn>>>, RepositoryError> {
+        _: &TurnScan,
+    ) -> Result<AsOf<ScannedTurns>, RepositoryError> {
         Ok(AsOf {
-            value: Page {
+            value: ScannedTurns {
                 items: Vec::new(),
-                has_more: false,
+                next: None,
             },
             position: Seq(0),
         })
