@@ -46,6 +46,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
         agent_version: Some(1),
         status: TurnStatus::InProgress,
         input: begin.input.clone(),
+        files: Vec::new(),
         client_message_id: None,
         retry_of: None,
         reply: None,

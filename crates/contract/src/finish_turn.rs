@@ -45,6 +45,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
         seq: 2,
         role: Role::Agent,
         content: reply.content,
+        files: Vec::new(),
         created_at: fixture::at(17),
         author: None,
         engine: Some(reply.engine.clone()),

@@ -66,6 +66,7 @@ pub mod event_filters;
 pub mod event_log;
 pub mod feedback;
 pub mod feedback_listing;
+pub mod files;
 pub mod find_message;
 pub mod find_turn;
 pub mod finish_turn;

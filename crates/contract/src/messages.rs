@@ -75,6 +75,7 @@ pub async fn messages_are_stored_with_every_member(storage: &Store) {
         seq: 1,
         role: Role::User,
         content: turn.begin.input,
+        files: Vec::new(),
         created_at: fixture::at(7),
         author: None,
         engine: None,

@@ -48,6 +48,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
         agent_version: Some(1),
         status: TurnStatus::Completed,
         input: turn.begin.input,
+        files: Vec::new(),
         client_message_id: None,
         retry_of: None,
         reply: Some(stored[1].clone()),

@@ -76,6 +76,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         seq: promoted.messages.message.seq,
         role: Role::User,
         content: waits[0].input.clone(),
+        files: Vec::new(),
         created_at: messages[2].created_at,
         author: None,
         engine: None,

@@ -82,6 +82,10 @@ typed_id! {
     MessageId,
     /// The id of a note in a conversation.
     NoteId,
+    /// The id of a file.
+    FileId,
+    /// The key of a blob: random, so that it tells nothing about its content, its owner or its age.
+    BlobKey,
     /// The id of an erasure of a user's data.
     ErasureId,
     /// The id of a turn.

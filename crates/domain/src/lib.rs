@@ -33,6 +33,7 @@ pub mod event_data;
 pub mod event_type;
 pub mod fault;
 pub mod feedback;
+pub mod file;
 pub mod handover;
 pub mod history;
 pub mod id;
@@ -103,12 +104,15 @@ pub use event_data::EventData;
 pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
 pub use feedback::{Feedback, FeedbackDraft, RatedMessage, Rating};
+pub use file::{ContentDigest, File, FileReference, FileUse, StoredFile};
 pub use handover::Handover;
 pub use history::{
     HistoryLimits, HistoryMessage,
     past_calls::{PastCalls, PastEnding},
 };
-pub use id::{AgentId, ConversationId, ErasureId, MessageId, NodeId, NoteId, TurnId};
+pub use id::{
+    AgentId, BlobKey, ConversationId, ErasureId, FileId, MessageId, NodeId, NoteId, TurnId,
+};
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Audience, ConversationId, Feedback, FinishReason, MessageId, Problem, ProblemCode, Timestamp,
-    ToolCall, TurnId, TurnStatus, Usage, open_enum::open_enum, tool_visibility::show_calls,
+    Audience, ConversationId, Feedback, FileReference, FinishReason, MessageId, Problem,
+    ProblemCode, Timestamp, ToolCall, TurnId, TurnStatus, Usage, open_enum::open_enum,
+    tool_visibility::show_calls,
 };
 
 open_enum! {
@@ -57,6 +58,9 @@ pub struct Message {
     pub role: Role,
     /// The text of the message.
     pub content: String,
+    /// The files of the message.
+    #[serde(default)]
+    pub files: Vec<FileReference>,
     /// The time at which it was stored, or that with which it was imported.
     pub created_at: Timestamp,
     /// On agent messages that a person has written: who.
@@ -120,6 +124,7 @@ impl Message {
             seq,
             role,
             content,
+            files: Vec::new(),
             created_at,
             author: None,
             engine: None,

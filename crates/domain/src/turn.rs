@@ -3,7 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    AgentId, Audience, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId, Usage,
+    AgentId, Audience, ConversationId, FileReference, Message, Problem, Timestamp, ToolCall,
+    TurnId, Usage,
     config::Metadata,
     open_enum::{TextVisitor, open_enum},
     tool_visibility::show_calls,
@@ -136,6 +137,9 @@ pub struct Turn {
     pub status: TurnStatus,
     /// The user's message; empty without one.
     pub input: String,
+    /// The files of the user's message.
+    #[serde(default)]
+    pub files: Vec<FileReference>,
     /// The client's own id of the message.
     #[serde(default)]
     pub client_message_id: Option<String>,

@@ -20,6 +20,7 @@ pub mod error;
 pub mod event_bus;
 pub mod event_log;
 pub mod feedback_repository;
+mod file_repository;
 pub mod follower_repository;
 pub mod home;
 pub mod id_source;
@@ -66,6 +67,7 @@ pub use event_log::{
     SelectedEvents,
 };
 pub use feedback_repository::{FeedbackPage, FeedbackQuery, FeedbackRepository};
+pub use file_repository::FileRepository;
 pub use follower_repository::{FollowerPosition, FollowerRepository, FollowerStep};
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, ErasureRepository, EventLog,
-    FeedbackRepository, FollowerRepository, IdempotencyRepository, Maintenance, NodeRepository,
-    NoteRepository, SearchIndex, SigningKeyRepository, SweepRepository, TenantRepository,
-    TicketRepository, TokenRepository, TurnRepository, UserRepository, WriteStore,
+    FeedbackRepository, FileRepository, FollowerRepository, IdempotencyRepository, Maintenance,
+    NodeRepository, NoteRepository, SearchIndex, SigningKeyRepository, SweepRepository,
+    TenantRepository, TicketRepository, TokenRepository, TurnRepository, UserRepository,
+    WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
@@ -20,6 +21,8 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Ratings of messages.
     pub feedback: Arc<dyn FeedbackRepository>,
+    /// Files of messages, without their contents.
+    pub files: Arc<dyn FileRepository>,
     /// Erasures of the data of users.
     pub erasures: Arc<dyn ErasureRepository>,
     /// Followers of the logs.

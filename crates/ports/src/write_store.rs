@@ -16,17 +16,17 @@ use futures::future::BoxFuture;
 pub use self::{
     conditions::Conditions,
     facts::{
-        ConversationFacts, CredentialFacts, EventInDoubt, Facts, InTenant, OpenTurn, RecordKey,
-        is_within_retention,
+        ConversationFacts, CredentialFacts, EventInDoubt, Facts, FileFacts, InTenant, OpenTurn,
+        RecordKey, is_within_retention,
     },
     query::{CredentialKey, FactsQuery, LoggedQuery, OpenTurnsOf, RunningTurn, SweptQuery},
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
         ConversationHandover, ConversationRow, ConversationUpdate, ErasureRow, EventRow,
-        FeedbackDeletion, FeedbackKey, FeedbackRow, IdempotencyRow, KeyName, MessageCopy,
-        MessageDeletion, MessageRow, MessageTurn, NoteKey, NoteRow, ReleasedKey, Revocation, Rows,
-        StateChange, StepRow, SupersededMessages, TurnAssignment, TurnCalls, TurnEnd, TurnRow,
-        TurnStart, TurnWait, UsageRow, UserRow,
+        FeedbackDeletion, FeedbackKey, FeedbackRow, FileRow, FileUseRow, IdempotencyRow, KeyName,
+        MessageCopy, MessageDeletion, MessageRow, MessageTurn, NoteKey, NoteRow, ReleasedKey,
+        Revocation, Rows, StateChange, StepRow, SupersededMessages, TurnAssignment, TurnCalls,
+        TurnEnd, TurnRow, TurnStart, TurnWait, UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

@@ -47,7 +47,11 @@ impl Batch {
             match part {
                 Part::Conversation(id) => query.conversations.push(*id),
                 Part::Agent(id) => query.agents.push(*id),
-                Part::Name(_) | Part::Credential(_) | Part::User(_) | Part::Key(_) => {}
+                Part::Name(_)
+                | Part::Credential(_)
+                | Part::User(_)
+                | Part::File(_)
+                | Part::Key(_) => {}
             }
         }
         query

@@ -1,6 +1,6 @@
 //! The interface of commands.
 
-use domain::{AgentId, ConversationId, CredentialId, TenantId};
+use domain::{AgentId, ConversationId, CredentialId, FileId, TenantId};
 use ports::{ConversationName, Facts, FactsQuery, RepositoryError, write_store::RecordKey};
 
 use crate::Planner;
@@ -90,6 +90,8 @@ pub enum Part {
     User(String),
     /// A credential that it changes.
     Credential(CredentialId),
+    /// A file that it stores, deletes or uses.
+    File(FileId),
     /// An idempotency key that it uses.
     Key(RecordKey),
 }

@@ -109,6 +109,7 @@ impl KnownFacts {
             whole_credentials,
             users,
             notes,
+            files,
             feedback,
             idempotency,
             nodes,
@@ -122,6 +123,7 @@ impl KnownFacts {
             || !whole_credentials.is_empty()
             || !users.is_empty()
             || !notes.is_empty()
+            || !files.is_empty()
             || !feedback.is_empty();
         if is_never_known || logged.is_some() || swept.is_some() {
             return None;
@@ -171,6 +173,7 @@ impl KnownFacts {
             && query.whole_credentials.is_empty()
             && query.users.is_empty()
             && query.notes.is_empty()
+            && query.files.is_empty()
             && query.feedback.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()

@@ -30,11 +30,12 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, BeginErasure, CallAnswer, CancelTurn,
     ChangeStaffMessage, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
-    CreateNote, DeleteAgent, DeleteConversation, DeleteNote, EndErasure, FailQueuedTurn, MayAnswer,
-    NotStaff, RateMessage, RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn,
-    RevokeCredential, SaveUser, SavedUser, StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep,
-    SweepOutcome, TitleConversation, UndecidedCall, UpdateAgent, UpdateConversation,
-    UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
+    CreateFile, CreateNote, DeleteAgent, DeleteConversation, DeleteFile, DeleteFileOutcome,
+    DeleteNote, EndErasure, FailQueuedTurn, MayAnswer, NotStaff, RateMessage, RateOutcome, Rater,
+    RecordSteps, RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser, SavedUser,
+    StaffMessageChange, SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, TitleConversation,
+    UndecidedCall, UpdateAgent, UpdateConversation, UpdateCredential, UserChange, UserRejection,
+    WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};
@@ -43,5 +44,5 @@ pub use planner::Planner;
 pub use turns::{
     AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
     FinishOutcome, FinishTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession, TurnEnding,
-    TurnMessages,
+    TurnMessages, UnusableFile,
 };

@@ -35,6 +35,18 @@ macro_rules! conversation_promises {
                 an_update_of_another_conversation_version_is_stale,
                 a_deleted_conversation_cannot_be_updated,
             }
+            files {
+                a_stored_file_is_found_unchanged,
+                a_used_key_creates_no_second_file,
+                a_turn_uses_its_files,
+                new_conversations_and_complete_turns_use_files,
+                a_queued_turn_uses_its_files,
+                unusable_files_begin_no_turn,
+                the_content_of_a_deleted_file_is_listed,
+                a_file_is_purged_with_its_last_conversation,
+                unused_files_are_purged,
+                an_erasure_deletes_unused_files,
+            }
             titles {
                 a_title_by_a_model_is_stored_and_logged,
                 the_author_of_a_title_is_stored,

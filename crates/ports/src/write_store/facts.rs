@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
-    Feedback, Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp,
-    TenantId, Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
+    Feedback, FileId, Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq,
+    Stamp, TenantId, Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
 };
 
 use super::{FeedbackKey, NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
@@ -73,6 +73,8 @@ pub struct Facts {
     pub users: HashMap<InTenant<String>, User>,
     /// Those of the named notes that exist.
     pub notes: HashSet<NoteKey>,
+    /// Files.
+    pub files: HashMap<InTenant<FileId>, FileFacts>,
     /// The ratings of messages; `None` if the message is not rated so. A message that does not exist is
     /// missing.
     pub feedback: HashMap<InTenant<FeedbackKey>, Option<Feedback>>,
@@ -233,6 +235,15 @@ impl ConversationFacts {
     pub const fn queued_messages(&self) -> u32 {
         self.waiting.saturating_sub(self.continuations)
     }
+}
+
+/// The facts about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileFacts {
+    /// The time at which it is deleted unless a message uses it; `None` once one does.
+    pub expires_at: Option<Timestamp>,
+    /// The conversations that use it, also deleted ones.
+    pub used_in: Vec<ConversationId>,
 }
 
 /// The facts about a credential.

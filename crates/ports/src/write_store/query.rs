@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, CredentialId, CredentialKind, NodeId, Seq, TenantId, TurnId,
+    AgentId, ConversationId, CredentialId, CredentialKind, FileId, NodeId, Seq, TenantId, TurnId,
 };
 
 use super::{FeedbackKey, InTenant, NoteKey, RecordKey};
@@ -41,6 +41,8 @@ pub struct FactsQuery {
     pub users: HashSet<InTenant<String>>,
     /// Notes.
     pub notes: HashSet<NoteKey>,
+    /// Files, for their uses.
+    pub files: HashSet<InTenant<FileId>>,
     /// Ratings of messages.
     pub feedback: HashSet<InTenant<FeedbackKey>>,
     /// Idempotency keys.

@@ -4,6 +4,7 @@ mod agent;
 mod conversation;
 mod credential;
 mod feedback;
+mod file;
 mod message;
 mod note;
 mod turn;
@@ -11,7 +12,7 @@ mod usage;
 mod user;
 
 use domain::{
-    AgentId, ConversationId, Credential, ErasureId, EventType, IdempotencyEntry, NodeId,
+    AgentId, ConversationId, Credential, ErasureId, EventType, FileId, IdempotencyEntry, NodeId,
     PrincipalId, Seq, TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
@@ -24,6 +25,7 @@ pub use self::{
     },
     credential::{Revocation, StateChange},
     feedback::{FeedbackDeletion, FeedbackKey, FeedbackRow},
+    file::{FileRow, FileUseRow},
     message::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
     note::{NoteKey, NoteRow},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
@@ -101,6 +103,12 @@ pub struct Rows {
     pub notes: Vec<NoteRow>,
     /// Notes that are deleted.
     pub deleted_notes: Vec<NoteKey>,
+    /// New files.
+    pub files: Vec<FileRow>,
+    /// Conversations that use files. One that is stored already is not changed.
+    pub file_uses: Vec<FileUseRow>,
+    /// Files that are deleted. Their contents are, too, after the commit.
+    pub deleted_files: Vec<(TenantId, FileId)>,
     /// New ratings, and stored ones with new content, each at most once.
     pub feedback: Vec<FeedbackRow>,
     /// Ratings that are deleted.

@@ -5,7 +5,7 @@ use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
     in_doubt,
-    new_turn::{self, LastMessage, turn_ids, turn_row},
+    new_turn::{self, LastMessage, file_uses, turn_ids, turn_row},
     turn_admission::{ConversationState, Rejection},
 };
 use crate::{BeginOutcome, BeginTurn, Command, Committed, Planned, Planner, Scope};
@@ -129,6 +129,7 @@ fn queue(
     let mut row = turn_row(begin, turn, queued);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
+    planner.use_files(file_uses(begin));
     if let ConversationState::Existing(found) = state {
         planner.touch((&begin.tenant, begin.target.id()), found);
     }
@@ -146,6 +147,7 @@ impl From<Rejection> for BeginOutcome {
             Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
+            Rejection::FileUnusable(file) => Self::FileUnusable(file),
         }
     }
 }

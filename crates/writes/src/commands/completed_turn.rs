@@ -113,6 +113,7 @@ impl From<Rejection> for RecordTurnOutcome {
             Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
+            Rejection::FileUnusable(file) => Self::FileUnusable(file),
         }
     }
 }

@@ -110,6 +110,7 @@ impl AnswerTurn {
             },
             agent_version: is_free.then_some(conversation.agent_version),
             input: String::new(),
+            files: Vec::new(),
             client_message_id: None,
             retry_of: None,
             instruction: None,

@@ -10,14 +10,17 @@ mod continuation;
 mod create_agent;
 mod create_conversation;
 mod create_credential;
+mod create_file;
 mod create_note;
 mod delete_agent;
 mod delete_conversation;
+mod delete_file;
 mod delete_note;
 mod dismissal;
 mod ending;
 mod erase_user;
 mod fail_queued_turn;
+mod file_uses;
 mod finish_turn;
 mod in_doubt;
 mod new_turn;
@@ -48,9 +51,11 @@ pub use self::{
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
     create_credential::CreateCredential,
+    create_file::CreateFile,
     create_note::CreateNote,
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
+    delete_file::{DeleteFile, DeleteFileOutcome},
     delete_note::DeleteNote,
     erase_user::{BeginErasure, EndErasure},
     fail_queued_turn::FailQueuedTurn,

@@ -12,7 +12,7 @@ use ports::{
     },
 };
 
-use super::{dismissal, turn_admission::ConversationState};
+use super::{dismissal, file_uses::FileUses, turn_admission::ConversationState};
 use crate::{
     BeginTurn, ConversationTarget, Part, Planner, Scope, TurnMessages,
     event_rows::{self, TurnIds},
@@ -39,15 +39,23 @@ pub(super) fn scope(begin: &BeginTurn) -> Scope {
     let conversation = Part::Conversation(begin.target.id());
     let name = new_name(begin).map(Part::Name);
     let key = key(begin).map(Part::Key);
-    Scope::new(
-        &begin.tenant,
-        [conversation].into_iter().chain(name).chain(key),
-    )
+    let parts = [conversation].into_iter().chain(name).chain(key);
+    Scope::new(&begin.tenant, parts.chain(file_uses(begin).parts()))
+}
+
+/// The files of the user's message.
+pub(super) fn file_uses(begin: &BeginTurn) -> FileUses<'_> {
+    FileUses {
+        tenant: &begin.tenant,
+        conversation: begin.target.id(),
+        files: &begin.files,
+    }
 }
 
 /// Adds the keys of the facts that a new turn needs.
 pub(super) fn needs(begin: &BeginTurn, query: &mut FactsQuery) {
     query.idempotency.extend(key(begin));
+    file_uses(begin).needs(query);
     let conversation = (begin.tenant.clone(), begin.target.id());
     match begin.target {
         ConversationTarget::New(_) => {
@@ -104,6 +112,7 @@ impl Planner<'_> {
                 event_rows::conversation_created(position, conversation)
             });
         }
+        self.use_files(file_uses(begin));
         let ids = turn_ids(begin, state);
         if let Some(supersession) = begin.supersession {
             self.supersede(begin, ids, supersession.from_seq, state.last_message_seq());

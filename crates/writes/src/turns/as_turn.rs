@@ -17,6 +17,7 @@ impl BeginTurn {
             agent_version: None,
             status: TurnStatus::Queued,
             input: self.input.clone(),
+            files: self.files.clone(),
             instruction: self.instruction.clone(),
             client_message_id: self.client_message_id.clone(),
             retry_of: None,

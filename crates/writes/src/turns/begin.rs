@@ -1,9 +1,9 @@
 //! Beginnings of turns.
 
 use domain::{
-    AgentId, ClientTool, Conversation, ConversationId, FinishReason, IdempotencyEntry,
-    IdempotencyRecord, MessageId, NodeId, RequestUsage, Stamp, TenantId, Timestamp, ToolCall,
-    TurnId, Usage, admission::OnBusy, config::Metadata,
+    AgentId, ClientTool, Conversation, ConversationId, FileId, FileReference, FinishReason,
+    IdempotencyEntry, IdempotencyRecord, MessageId, NodeId, RequestUsage, Stamp, TenantId,
+    Timestamp, ToolCall, TurnId, Usage, admission::OnBusy, config::Metadata,
 };
 
 use ports::{
@@ -85,6 +85,8 @@ pub struct BeginTurn {
     pub agent_version: i64,
     /// The user's message; empty if there is none.
     pub input: String,
+    /// The files of the user's message.
+    pub files: Vec<FileReference>,
     /// The operator's instruction in place of a message of the user. While staff handles the conversation,
     /// the turn is rejected.
     pub instruction: Option<String>,
@@ -235,6 +237,17 @@ pub enum RecordTurnOutcome {
     AgentNotFound,
     /// Nothing was written: the agent has no such conversation.
     ConversationNotFound,
+    /// Nothing was written: a file does not exist, or other conversations use it.
+    FileUnusable(UnusableFile),
+}
+
+/// The reason why a message cannot have a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnusableFile {
+    /// It does not exist, or no longer.
+    NotFound(FileId),
+    /// Other conversations use it.
+    InUse(FileId),
 }
 
 /// The outcome of a [`BeginTurn`].
@@ -261,6 +274,8 @@ pub enum BeginOutcome {
     AgentNotFound,
     /// Nothing was written: the agent has no such conversation.
     ConversationNotFound,
+    /// Nothing was written: a file does not exist, or other conversations use it.
+    FileUnusable(UnusableFile),
     /// Nothing was written: the caller's node is marked as dead or unknown. The caller must
     /// register a new node id.
     NodeDead,

@@ -6,6 +6,6 @@ mod end;
 
 pub use begin::{
     AnsweredMessage, BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome,
-    Reply, Supersession, TurnMessages,
+    Reply, Supersession, TurnMessages, UnusableFile,
 };
 pub use end::{CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};

@@ -24,6 +24,7 @@ mod error;
 mod events;
 mod facts;
 mod feedback;
+mod files;
 mod followers;
 mod fragments;
 mod log_trim;

@@ -9,6 +9,7 @@ mod conditions;
 mod conversations;
 mod credentials;
 mod feedback;
+mod files;
 mod log;
 mod messages;
 mod notes;
@@ -17,7 +18,7 @@ mod usage;
 mod users;
 
 use ports::{ConditionalRows, RepositoryError, Rows};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
 use crate::{
     cte_batch::{CteBatch, with_values},
@@ -34,6 +35,7 @@ const STATEMENTS: &[&[&str]] = &[
     messages::STATEMENTS,
     notes::STATEMENTS,
     feedback::STATEMENTS,
+    files::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -107,6 +109,9 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::delete(batch, &rows.deleted_messages);
     notes::insert(batch, &rows.notes);
     notes::delete(batch, &rows.deleted_notes);
+    files::insert(batch, &rows.files);
+    files::add_uses(batch, &rows.file_uses);
+    files::delete(batch, &rows.deleted_files);
     feedback::save(batch, &rows.feedback);
     feedback::delete(batch, &rows.deleted_feedback);
     messages::supersede(batch, &rows.superseded);
@@ -114,4 +119,9 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::set_turns(batch, &rows.answered);
     messages::copy(batch, &rows.copies);
     log::insert_events(batch, &rows.events);
+}
+
+/// The value as JSON, or null if it is empty.
+fn json_unless_empty<T>(is_empty: bool, value: T) -> Option<Json<T>> {
+    (!is_empty).then_some(Json(value))
 }

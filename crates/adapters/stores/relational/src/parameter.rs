@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    AgentId, AgentReach, ConversationId, CredentialId, ErasureId, MessageId, NodeId, NoteId, Seq,
-    TenantId, Timestamp, TurnId,
+    AgentId, AgentReach, ConversationId, CredentialId, ErasureId, FileId, MessageId, NodeId,
+    NoteId, Seq, TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -58,6 +58,7 @@ from! {
     Uuid => Id id id;
     AgentId => Id id id.uuid();
     ConversationId => Id id id.uuid();
+    FileId => Id id id.uuid();
     NoteId => Id id id.uuid();
     ErasureId => Id id id.uuid();
     MessageId => Id id id.uuid();

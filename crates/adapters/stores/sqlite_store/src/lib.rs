@@ -28,6 +28,7 @@ mod error;
 mod events;
 mod facts;
 mod feedback;
+mod files;
 mod followers;
 mod fragments;
 mod location;

@@ -10,6 +10,7 @@ mod conditions;
 mod conversations;
 mod credentials;
 mod feedback;
+mod files;
 mod log;
 mod messages;
 mod notes;
@@ -39,6 +40,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     messages::STATEMENTS,
     notes::STATEMENTS,
     feedback::STATEMENTS,
+    files::STATEMENTS,
     log::STATEMENTS,
 ];
 
@@ -110,6 +112,9 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.deleted_messages, messages::delete);
     changes.try_each(&rows.notes, notes::insert)?;
     changes.each(&rows.deleted_notes, notes::delete);
+    changes.each(&rows.files, files::insert);
+    changes.each(&rows.file_uses, files::add_use);
+    changes.each(&rows.deleted_files, files::delete);
     changes.each(&rows.feedback, feedback::save);
     changes.each(&rows.deleted_feedback, feedback::delete);
     changes.each(&rows.events, log::insert_event);

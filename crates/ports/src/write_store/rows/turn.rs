@@ -73,6 +73,7 @@ impl TurnRow {
         Some(Message {
             turn_id: Some(self.turn.id),
             client_message_id: self.turn.client_message_id.clone(),
+            files: self.turn.files.clone(),
             ..Message::new(place, self.message_id, Role::User, content, at)
         })
     }

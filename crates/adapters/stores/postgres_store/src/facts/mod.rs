@@ -13,7 +13,7 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, feedback, head, named, note,
+            add_files, add_steps, agent_id, agent_version, credential, feedback, head, named, note,
             running_turn, turn, user, whole_credential,
         },
         principal_column,
@@ -34,8 +34,9 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, HEADS_AND_AGENTS,
-    JOURNALS, LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, FILES,
+    HEADS_AND_AGENTS, JOURNALS, LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS,
+    WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -90,6 +91,12 @@ pub(crate) async fn read(
         let rows = journals.fetch_all(&mut *connection).await;
         let rows = read::rows("turn_steps", rows.map_err(from_sqlx)?, Ok)?;
         add_steps(facts, rows)?;
+    }
+    if !query.files.is_empty() {
+        let files = by_ids(FILES, &query.files, |id| id.uuid());
+        let rows = files.fetch_all(&mut *connection).await;
+        let rows = read::rows("files", rows.map_err(from_sqlx)?, Ok)?;
+        add_files(facts, rows)?;
     }
     running_turns(connection, query, facts).await?;
     for key in &query.open_turns {

@@ -104,6 +104,13 @@ relational::statements! {
         join conversation_notes n on n.tenant_id = q.tenant \
             and n.conversation_id = q.conversation and n.id = q.id";
 
+    /// Files, with each conversation that uses them.
+    pub(super) const FILES: &str = "\
+        select f.tenant_id, f.id, f.expires_at, u.conversation_id \
+        from unnest($1::text[], $2::uuid[]) as q (tenant, id) \
+        join files f on f.tenant_id = q.tenant and f.id = q.id \
+        left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
+
     /// Messages, with their ratings by one principal each, if they have them.
     pub(super) const FEEDBACK: &str = "\
         select q.tenant as tenant_id, m.conversation_id, m.seq as message_seq, q.principal, \

@@ -6,17 +6,18 @@ use ports::write_store::{
 };
 use sqlx::types::Json;
 
+use super::json_unless_empty;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 relational::statements! {
     const INSERT: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id) \
+            client_message_id, files) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 bigint, 4 uuid, 5 uuid, 6 text, 7 text, 8 timestamptz, 9 text,
-            10 bigint, 11 text, 12 bigint, 13 bigint, 14 jsonb, 15 text
+            10 bigint, 11 text, 12 bigint, 13 bigint, 14 jsonb, 15 text, 16 jsonb
         ),
         " as n where true"
     );
@@ -61,17 +62,28 @@ relational::statements! {
     const COPY: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id) \
+            client_message_id, files) \
         select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
             m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
             m.input_tokens, m.output_tokens, m.author, \
-            case m.role when 'user' then m.client_message_id end \
+            case m.role when 'user' then m.client_message_id end, m.files \
         from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
         " as n (tenant, conversation, to_seq, copy) \
         join messages m on m.tenant_id = n.tenant and m.conversation_id = n.conversation \
             and m.seq <= n.to_seq \
         where num_nonnulls(m.superseded_at) = 0"
+    );
+
+    const COPY_FILE_USES: &str = concat!(
+        "insert into file_uses (tenant_id, conversation_id, file_id) \
+        select distinct m.tenant_id, n.copy, (f.value ->> 'id')::uuid from ",
+        unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
+        " as n (tenant, conversation, to_seq, copy) \
+        join messages m on m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+            and m.seq <= n.to_seq \
+        cross join lateral jsonb_array_elements(m.files) f \
+        where num_nonnulls(m.superseded_at) = 0 and m.files is not null"
     );
 }
 
@@ -100,6 +112,9 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
             })
             .column(rows, |row| row.message.author.as_ref().map(Json))
             .column(rows, |row| row.message.own_client_message_id())
+            .column(rows, |row| {
+                json_unless_empty(row.message.files.is_empty(), &row.message.files)
+            })
     });
 }
 
@@ -157,12 +172,14 @@ pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
     });
 }
 
-/// Copies messages into new conversations.
+/// Copies messages into new conversations, which use their files, too.
 pub(super) fn copy(batch: &mut CteBatch, rows: &[MessageCopy]) {
-    batch.add(COPY, rows, |copy, rows| {
-        copy.column(rows, |row| row.tenant.as_str())
-            .column(rows, |row| row.from.uuid())
-            .column(rows, |row| row.to_seq)
-            .column(rows, |row| row.into.uuid())
-    });
+    for statement in [COPY, COPY_FILE_USES] {
+        batch.add(statement, rows, |copy, rows| {
+            copy.column(rows, |row| row.tenant.as_str())
+                .column(rows, |row| row.from.uuid())
+                .column(rows, |row| row.to_seq)
+                .column(rows, |row| row.into.uuid())
+        });
+    }
 }

@@ -6,6 +6,7 @@ use ports::write_store::{
 };
 use sqlx::types::Json;
 
+use super::json_unless_empty;
 use crate::{
     cte_batch::{CteBatch, Parameters},
     fragments::unnest,
@@ -27,14 +28,14 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, is_for_staff, instruction, queued_at) \
+            client_tools, continues, level, is_for_staff, instruction, files, queued_at) \
         select n.*, case n.status when 'queued' then clock_timestamp() end from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
             10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
             18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
             24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb, 30 jsonb, 31 integer,
-            32 boolean, 33 text
+            32 boolean, 33 text, 34 jsonb
         ),
         " as n (tenant, id, conversation, agent, agent_version, status) \
         where true"
@@ -163,6 +164,9 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             .column(rows, |row| row.level)
             .column(rows, |row| row.is_for_staff)
             .column(rows, |row| row.turn.instruction.as_deref())
+            .column(rows, |row| {
+                json_unless_empty(row.turn.files.is_empty(), &row.turn.files)
+            })
     });
 }
 
@@ -267,9 +271,4 @@ pub(super) fn change_steps(batch: &mut CteBatch, rows: &[StepRow]) {
 
 fn step_number(row: &StepRow) -> i32 {
     i32::try_from(row.number).unwrap_or(i32::MAX)
-}
-
-/// The value as JSON, or null if it is empty.
-fn json_unless_empty<T>(is_empty: bool, value: T) -> Option<Json<T>> {
-    (!is_empty).then_some(Json(value))
 }

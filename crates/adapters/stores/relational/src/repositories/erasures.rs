@@ -63,6 +63,14 @@ statements! {
         where tenant_id = $1 and turn_id > $2 and turn_id <= $3 \
             and (user_id = $7 or principal in ($4, $5))";
 
+    const FILES: &str = "select id from (select id from files where tenant_id = $1 and id > $2 \
+        order by id limit $3) k order by id desc limit 1";
+
+    /// Files that no message uses are deleted by the next purge.
+    const ANONYMIZE_FILES: &str = "update files set principal = $6, \
+            expires_at = case when expires_at is null then null else $7 end \
+        where tenant_id = $1 and id > $2 and id <= $3 and principal in ($4, $5)";
+
     const AGENT_VERSIONS: &str = "select agent_id from (select agent_id from agent_versions \
         where tenant_id = $1 and agent_id > $2 order by agent_id limit $3) k order by agent_id desc limit 1";
 
@@ -165,6 +173,8 @@ impl<S: ErasureSql> ErasureRepository for Repositories<S> {
         scan.by_number(EVENTS, ANONYMIZE_EVENTS, &with_user).await?;
         scan.by_id(TURNS, ANONYMIZE_TURNS, &principals).await?;
         scan.by_id(USAGE, ANONYMIZE_USAGE, &with_user).await?;
+        let with_time = [own, external, erased, ERASED_AT.into()];
+        scan.by_id(FILES, ANONYMIZE_FILES, &with_time).await?;
         let change = ANONYMIZE_AGENT_VERSIONS;
         scan.by_id(AGENT_VERSIONS, change, &principals).await?;
         let (change, at) = (

@@ -9,6 +9,7 @@ mod credentials;
 mod erasures;
 mod events;
 mod feedback;
+mod files;
 mod first_key;
 mod followers;
 mod histories;
@@ -33,6 +34,7 @@ pub use credentials::CredentialSql;
 use erasures::ErasureSql;
 pub use events::EventSql;
 pub use feedback::FeedbackSql;
+pub use files::FileSql;
 pub use first_key::insert_first_key;
 pub use followers::{
     FollowerSql, StoredPosition, advance_in, follower_position, follower_positions, position,
@@ -65,6 +67,7 @@ pub trait RepositorySql:
     + ErasureSql
     + EventSql
     + FeedbackSql
+    + FileSql
     + FollowerSql
     + LogTrimSql
     + MessageSql
@@ -101,6 +104,7 @@ pub fn storage<S: RepositorySql>(
         agents: repositories.clone(),
         conversations: repositories.clone(),
         feedback: repositories.clone(),
+        files: repositories.clone(),
         erasures: repositories.clone(),
         followers: repositories.clone(),
         search,
@@ -129,6 +133,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         <S as CredentialSql>::STATEMENTS,
         <S as EventSql>::STATEMENTS,
         <S as FeedbackSql>::STATEMENTS,
+        <S as FileSql>::STATEMENTS,
         <S as FollowerSql>::STATEMENTS,
         <S as LogTrimSql>::STATEMENTS,
         <S as MessageSql>::STATEMENTS,
@@ -140,6 +145,7 @@ pub fn statements<S: RepositorySql>() -> impl Iterator<Item = &'static str> {
         credentials::STATEMENTS,
         erasures::STATEMENTS,
         events::STATEMENTS,
+        files::STATEMENTS,
         followers::STATEMENTS,
         idempotency::STATEMENTS,
         log_trim::STATEMENTS,

@@ -1,8 +1,8 @@
 //! The facts of a batch as they are stored.
 
 use domain::{
-    AgentId, ConversationId, Credential, CredentialId, Feedback, NodeId, NoteId, Seq, TenantId,
-    TurnId, User,
+    AgentId, ConversationId, Credential, CredentialId, Feedback, FileId, NodeId, NoteId, Seq,
+    TenantId, TurnId, User,
 };
 use ports::{
     ConversationName, Facts, RepositoryError,
@@ -161,6 +161,20 @@ pub fn add_steps(facts: &mut Facts, rows: Vec<StoredStep>) -> Result<(), Reposit
         })?;
         let key = (tenant(&of)?, TurnId::new(turn));
         facts.journals.entry(key).or_default().push(step);
+    }
+    Ok(())
+}
+
+/// The columns `tenant_id`, `id` and `expires_at` of a file, and of the conversation of a use.
+pub type StoredFileUse = (String, Uuid, Option<StoredTime>, Option<Uuid>);
+
+/// Adds files, of which each use is a row.
+pub fn add_files(facts: &mut Facts, rows: Vec<StoredFileUse>) -> Result<(), RepositoryError> {
+    for (of, id, expires_at, conversation) in rows {
+        let file = facts.files.entry((tenant(&of)?, FileId::new(id)));
+        let file = file.or_default();
+        file.expires_at = expires_at.map(|time| time.0);
+        file.used_in.extend(conversation.map(ConversationId::new));
     }
     Ok(())
 }

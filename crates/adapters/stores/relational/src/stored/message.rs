@@ -1,8 +1,8 @@
 //! A message as it is stored.
 
 use domain::{
-    Author, ConversationId, FinishReason, Message, MessageError, MessageId, Problem, Role,
-    ToolCall, TurnId, TurnStatus, Usage,
+    Author, ConversationId, FileReference, FinishReason, Message, MessageError, MessageId, Problem,
+    Role, ToolCall, TurnId, TurnStatus, Usage,
 };
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::column::{self, StoredTime};
 #[macro_export]
 macro_rules! message_columns {
     () => {
-        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.author, \
+        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.files, m.created_at, m.author, \
          m.client_message_id as own_client_message_id, m.engine, m.agent_version, m.finish_reason, \
          m.input_tokens, m.output_tokens, m.superseded_at"
     };
@@ -41,6 +41,7 @@ pub struct StoredMessage {
     pub(super) seq: i64,
     pub(super) role: String,
     pub(super) content: String,
+    pub(super) files: Option<Json<Vec<FileReference>>>,
     pub(super) created_at: StoredTime,
     pub(super) author: Option<Json<Author>>,
     pub(super) own_client_message_id: Option<String>,
@@ -58,6 +59,7 @@ impl From<StoredMessage> for Message {
         let (role, at) = (Role::read(&row.role), row.created_at.0);
         Self {
             turn_id: row.turn_id.map(TurnId::new),
+            files: row.files.map_or_else(Vec::new, |files| files.0),
             author: row.author.map(|author| author.0),
             client_message_id: row.own_client_message_id,
             engine: row.engine,

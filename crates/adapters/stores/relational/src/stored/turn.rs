@@ -1,8 +1,8 @@
 //! A turn as it is stored.
 
 use domain::{
-    AgentId, ClientTool, ContinuedCall, ConversationId, Message, MessageId, NodeId, PrincipalId,
-    Problem, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
+    AgentId, ClientTool, ContinuedCall, ConversationId, FileReference, Message, MessageId, NodeId,
+    PrincipalId, Problem, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -26,7 +26,7 @@ macro_rules! turn_columns {
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
-             r.instruction, r.action_expires_at"
+             r.instruction, r.files, r.action_expires_at"
         )
     };
 }
@@ -78,6 +78,7 @@ pub struct TurnColumns {
     status: String,
     principal: String,
     input: String,
+    files: Option<Json<Vec<FileReference>>>,
     message_id: Uuid,
     turn_number: Option<i64>,
     message_seq: Option<i64>,
@@ -151,6 +152,7 @@ where
                     seq,
                     role: reply.reply_role,
                     content: reply.reply_content,
+                    files: None,
                     created_at: reply.reply_created_at,
                     author: None,
                     own_client_message_id: None,
@@ -195,6 +197,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             started_at: row.started_at.map(|time| time.0),
             finished_at: row.finished_at.map(|time| time.0),
             input: row.input,
+            files: row.files.map_or_else(Vec::new, |files| files.0),
             client_message_id: row.client_message_id,
             retry_of: row.retry_of.map(TurnId::new),
             continues: row.continues.map(|call| call.0),

@@ -16,7 +16,7 @@ use relational::{
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
-            add_steps, agent_id, agent_version, credential, feedback, head, named, note,
+            add_files, add_steps, agent_id, agent_version, credential, feedback, head, named, note,
             running_turn, turn, user, whole_credential,
         },
         principal_column,
@@ -34,8 +34,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, HEADS, JOURNALS, LIVE_NODES,
-    LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, FILES, HEADS, JOURNALS,
+    LIVE_NODES, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -55,9 +55,21 @@ pub(crate) async fn read(
     let users = BatchQuery::new(USERS, users)?;
     let notes = BatchQuery::new(NOTES, query.notes.iter().map(note_key))?;
     let ratings = BatchQuery::new(FEEDBACK, query.feedback.iter().map(feedback_key))?;
-    let queries = [turns, running, journals, whole, users, notes, ratings];
-    let [found, running, journals, whole, users, notes, ratings] =
-        fetch(connection, queries).await?;
+    let files = query.files.iter().map(|(of, id)| key(of, id.uuid()));
+    let files = BatchQuery::new(FILES, files)?;
+    let queries = [
+        turns, running, journals, whole, users, notes, ratings, files,
+    ];
+    let [
+        found,
+        running,
+        journals,
+        whole,
+        users,
+        notes,
+        ratings,
+        files,
+    ] = fetch(connection, queries).await?;
     add(&mut facts.notes, "conversation_notes", notes, note)?;
     add(&mut facts.feedback, "feedback", ratings, feedback)?;
     add(&mut facts.users, "users", users, user)?;
@@ -70,6 +82,7 @@ pub(crate) async fn read(
         whole_credential::<Json<Vec<String>>>,
     )?;
     add_steps(facts, read::rows("turn_steps", journals, Ok)?)?;
+    add_files(facts, read::rows("files", files, Ok)?)?;
     for key in &query.open_turns {
         let open = open_turns::<SqliteStore>(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);

@@ -87,6 +87,12 @@ relational::statements! {
         cross join conversation_notes n on n.tenant_id = q.value ->> 0 \
             and n.conversation_id = unhex(q.value ->> 1) and n.id = unhex(q.value ->> 2)";
 
+    /// Files, with each conversation that uses them.
+    pub(super) const FILES: &str = "\
+        select f.tenant_id, f.id, f.expires_at, u.conversation_id from json_each(?) q \
+        cross join files f on f.tenant_id = q.value ->> 0 and f.id = unhex(q.value ->> 1) \
+        left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
+
     /// Messages, with their ratings by one principal each, if they have them.
     pub(super) const FEEDBACK: &str = "\
         select m.tenant_id, m.conversation_id, m.seq as message_seq, q.value ->> 3 as principal, \

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use domain::{AgentId, ConversationId, ErasureId, MessageId, NodeId, NoteId, Timestamp, TurnId};
+use domain::{
+    AgentId, BlobKey, ConversationId, ErasureId, FileId, MessageId, NodeId, NoteId, Timestamp,
+    TurnId,
+};
 use ports::RepositoryError;
 use rusqlite::{
     Connection, ToSql, params_from_iter,
@@ -157,7 +160,9 @@ macro_rules! from_ids {
 from_ids!(
     AgentId,
     ConversationId,
+    BlobKey,
     ErasureId,
+    FileId,
     MessageId,
     NodeId,
     NoteId,
@@ -180,4 +185,15 @@ impl<T: Into<Self>> From<Option<T>> for Parameter<'_> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
+}
+
+/// The value as JSON text, or null if it is empty.
+pub(super) fn json_unless_empty<'r>(
+    is_empty: bool,
+    value: &impl Serialize,
+) -> Result<Parameter<'r>, RepositoryError> {
+    if is_empty {
+        return Ok(Parameter::Null);
+    }
+    Parameter::json(value)
 }

@@ -6,14 +6,14 @@ use ports::{
     write_store::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
 };
 
-use super::change::{Changes, Parameter};
+use super::change::{Changes, Parameter, json_unless_empty};
 
 relational::statements! {
     const INSERT: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            client_message_id, files) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     /// The turn of a message that asked a question has been dismissed. Messages of staff stay.
     const SUPERSEDE: &str = "\
@@ -36,12 +36,18 @@ relational::statements! {
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id) \
+            client_message_id, files) \
         select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            case role when 'user' then client_message_id end \
+            case role when 'user' then client_message_id end, files \
         from messages \
         where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
+
+    const COPY_FILE_USES: &str = "\
+        insert or ignore into file_uses (conversation_id, tenant_id, file_id) \
+        select ?1, m.tenant_id, unhex(replace(f.value ->> 'id', '-', '')) \
+        from messages m cross join json_each(m.files) f \
+        where m.tenant_id = ?2 and m.conversation_id = ?3 and m.seq <= ?4 and m.superseded_at is null";
 }
 
 /// Inserts a new message. The client's id of a message with a turn is stored there.
@@ -73,6 +79,7 @@ pub(super) fn insert<'r>(
             message.usage.map(|usage| usage.output_tokens).into(),
             author.map(Parameter::json).transpose()?.into(),
             message.own_client_message_id().into(),
+            json_unless_empty(message.files.is_empty(), &message.files)?,
         ],
     );
     Ok(())
@@ -139,15 +146,17 @@ pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
     );
 }
 
-/// Copies messages into a new conversation.
+/// Copies messages into a new conversation, which uses their files, too.
 pub(super) fn copy<'r>(changes: &mut Changes<'r>, row: &'r MessageCopy) {
-    changes.add(
-        COPY,
-        [
-            row.into.into(),
-            row.tenant.as_str().into(),
-            row.from.into(),
-            row.to_seq.into(),
-        ],
-    );
+    for statement in [COPY, COPY_FILE_USES] {
+        changes.add(
+            statement,
+            [
+                row.into.into(),
+                row.tenant.as_str().into(),
+                row.from.into(),
+                row.to_seq.into(),
+            ],
+        );
+    }
 }

@@ -8,9 +8,8 @@ use ports::{
         TurnWait,
     },
 };
-use serde::Serialize;
 
-use super::change::{Changes, Parameter};
+use super::change::{Changes, json_unless_empty};
 
 relational::statements! {
     const INSERT: &str = concat!(
@@ -18,9 +17,9 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, is_for_staff, instruction, queued_at) \
+            client_tools, continues, level, is_for_staff, instruction, files, queued_at) \
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, \
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, \
             case ?6 when 'queued' then ",
         now!(),
         " end)"
@@ -110,6 +109,7 @@ pub(super) fn insert<'r>(
             row.level.map(i64::from).into(),
             row.is_for_staff.into(),
             turn.instruction.as_deref().into(),
+            json_unless_empty(turn.files.is_empty(), &turn.files)?,
         ],
     );
     Ok(())
@@ -232,15 +232,4 @@ pub(super) fn change_step<'r>(changes: &mut Changes<'r>, row: &'r StepRow) {
 
 fn step_number(row: &StepRow) -> i64 {
     i64::try_from(row.number).unwrap_or(i64::MAX)
-}
-
-/// The value as JSON text, or null if it is empty.
-fn json_unless_empty<'r>(
-    is_empty: bool,
-    value: &impl Serialize,
-) -> Result<Parameter<'r>, RepositoryError> {
-    if is_empty {
-        return Ok(Parameter::Null);
-    }
-    Parameter::json(value)
 }

@@ -1,0 +1,78 @@
+//! Files.
+
+use async_trait::async_trait;
+use domain::{BlobKey, FileId, StoredFile, TenantId};
+use ports::{FileRepository, RepositoryError};
+use uuid::Uuid;
+
+use super::Repositories;
+use crate::{
+    Parameter, Store, page_budget, parameters,
+    read::{self, ReadAs},
+    statements,
+    stored::StoredFileRow,
+};
+
+/// The statements on files. Lists of ids are written differently on each database.
+pub trait FileSql: Store<Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)>> {
+    statements! {
+        /// The files 2 of tenant 1 in the order of their ids, each with every conversation that uses it and is
+        /// not deleted.
+        const FIND: &'static str;
+
+        /// Forgets the deleted contents 1.
+        const FORGET_BLOBS: &'static str;
+
+        /// Those of the contents 1 that belong to files.
+        const KNOWN_BLOBS: &'static str;
+    }
+}
+
+statements! {
+    const DELETED_BLOBS: &str = "select blob from deleted_blobs order by blob limit $1";
+}
+
+#[async_trait]
+impl<S: FileSql> FileRepository for Repositories<S> {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        ids: &[FileId],
+    ) -> Result<Vec<StoredFile>, RepositoryError> {
+        let ids: Vec<_> = ids.iter().map(|id| id.uuid()).collect();
+        let parameters = parameters![tenant, &*ids];
+        let rows = self.0.fetch_all(S::FIND, parameters).await?;
+        let rows: Vec<StoredFileRow> = read::rows("files", rows, Ok)?;
+        let mut files = Vec::new();
+        for row in rows {
+            row.add_to(&mut files)?;
+        }
+        Ok(files)
+    }
+
+    async fn deleted_blobs(&self, limit: usize) -> Result<Vec<BlobKey>, RepositoryError> {
+        let limit = page_budget::row_count(limit);
+        let rows = self.0.fetch_own(DELETED_BLOBS, &[limit.into()]).await?;
+        read::rows("deleted_blobs", rows, |(blob,): (Uuid,)| {
+            Ok(BlobKey::new(blob))
+        })
+    }
+
+    async fn forget_blobs(&self, blobs: &[BlobKey]) -> Result<(), RepositoryError> {
+        let blobs = uuids(blobs);
+        let blobs = Parameter::Ids(Some(&blobs));
+        self.0.execute(S::FORGET_BLOBS, &[blobs]).await?;
+        Ok(())
+    }
+
+    async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError> {
+        let blobs = uuids(blobs);
+        let blobs = Parameter::Ids(Some(&blobs));
+        let rows = self.0.fetch_own(S::KNOWN_BLOBS, &[blobs]).await?;
+        read::rows("files", rows, |(blob,): (Uuid,)| Ok(BlobKey::new(blob)))
+    }
+}
+
+fn uuids(blobs: &[BlobKey]) -> Vec<Uuid> {
+    blobs.iter().map(|blob| blob.uuid()).collect()
+}

@@ -1,0 +1,23 @@
+//! Files.
+
+use relational::repositories::FileSql;
+
+use crate::{SqliteStore, fragments::visible};
+
+impl FileSql for SqliteStore {
+    const FIND: &'static str = concat!(
+        "select f.id, f.blob, f.name, f.media_type, f.bytes, f.sha256, f.principal, f.created_at, \
+            f.expires_at, c.id as conversation_id, c.agent_id, c.user_id \
+         from files f \
+         left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id \
+         left join conversations c on c.tenant_id = u.tenant_id and c.id = u.conversation_id and ",
+        visible!(),
+        " where f.tenant_id = ?1 and f.id in (select unhex(value) from json_each(?2)) order by f.id"
+    );
+
+    const FORGET_BLOBS: &'static str =
+        "delete from deleted_blobs where blob in (select unhex(value) from json_each(?1))";
+
+    const KNOWN_BLOBS: &'static str =
+        "select blob from files where blob in (select unhex(value) from json_each(?1))";
+}

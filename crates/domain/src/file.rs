@@ -1,0 +1,138 @@
+//! Files that messages contain.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentId, BlobKey, ConversationId, FileId, Principal, PrincipalId, Timestamp};
+
+/// The maximum number of files of a message.
+pub const MAX_FILES: usize = 8;
+
+/// The time for which a file is kept that no message uses.
+pub const UNUSED_LIFE: std::time::Duration = std::time::Duration::from_hours(24);
+
+/// A file of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FileReference {
+    /// The file's id.
+    pub id: FileId,
+    /// The name, at most 255 characters.
+    #[cfg_attr(feature = "schema", schema(max_length = 255))]
+    pub name: String,
+    /// The media type, as its content shows it.
+    #[cfg_attr(feature = "schema", schema(example = "image/png"))]
+    pub media_type: String,
+    /// The size in bytes.
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
+    pub bytes: u64,
+}
+
+/// An uploaded file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct File {
+    /// What messages show of it.
+    #[serde(flatten)]
+    pub reference: FileReference,
+    /// The SHA-256 digest of the content.
+    pub sha256: ContentDigest,
+    /// The time of the upload.
+    pub created_at: Timestamp,
+    /// The time at which it is deleted unless a message uses it; null once one does.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The SHA-256 digest of a file's content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ContentDigest(pub [u8; 32]);
+
+impl fmt::Display for ContentDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl Serialize for ContentDigest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentDigest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.as_bytes().as_chunks::<2>().0;
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> = digits.iter().map(byte).collect();
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or_else(|| {
+            serde::de::Error::invalid_value(serde::de::Unexpected::Str(&text), &"64 hex digits")
+        })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for ContentDigest {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .pattern(Some("^[0-9a-f]{64}$"))
+            .into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for ContentDigest {}
+
+/// A file as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredFile {
+    /// The file.
+    pub file: File,
+    /// The key of its content.
+    pub blob: BlobKey,
+    /// The principal that has uploaded it.
+    pub creator: PrincipalId,
+    /// The conversations that use it, copies of messages included. Deleted ones are omitted.
+    pub uses: Vec<FileUse>,
+}
+
+/// A conversation that uses a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileUse {
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// Its agent.
+    pub agent_id: AgentId,
+    /// Its user.
+    pub user_id: Option<String>,
+}
+
+impl StoredFile {
+    /// Returns whether it is not used and its time is over: it counts as deleted.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.file.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// Returns whether a caller may read it: its creator until a message uses it, then those who may read one
+    /// of the conversations that do.
+    pub fn may_be_read_by(&self, caller: &Principal) -> bool {
+        if self.file.expires_at.is_some() {
+            return self.creator == caller.id;
+        }
+        let mut uses = self.uses.iter();
+        uses.any(|of| caller.may_reach(of.user_id.as_deref(), of.agent_id))
+    }
+}

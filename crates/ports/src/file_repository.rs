@@ -1,0 +1,26 @@
+//! Files in a store, without their contents.
+
+use async_trait::async_trait;
+use domain::{BlobKey, FileId, StoredFile, TenantId};
+
+use crate::RepositoryError;
+
+/// The files that messages contain, without their contents.
+#[async_trait]
+pub trait FileRepository: Send + Sync {
+    /// Finds files, in any order. Those that do not exist are missing.
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        ids: &[FileId],
+    ) -> Result<Vec<StoredFile>, RepositoryError>;
+
+    /// Returns the keys of contents whose files are deleted, at most `limit`.
+    async fn deleted_blobs(&self, limit: usize) -> Result<Vec<BlobKey>, RepositoryError>;
+
+    /// Forgets contents that the blob store has deleted.
+    async fn forget_blobs(&self, blobs: &[BlobKey]) -> Result<(), RepositoryError>;
+
+    /// Returns those of the keys that belong to files of any tenant.
+    async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError>;
+}
