@@ -1,9 +1,11 @@
-//! Typed ids: UUIDv7 on the wire, opaque to clients, and not interchangeable in code.
+//! Typed ids: UUIDs, opaque to clients, and not interchangeable in code.
+//!
+//! Those in the API are UUIDv7. Keys of blobs and ids of their stores are UUIDv4.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 /// The error for a text that is not an id of this service. Callers treat it like an unknown id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -84,14 +86,30 @@ typed_id! {
     NoteId,
     /// The id of a file.
     FileId,
-    /// The key of a blob: random, so that it tells nothing about its content, its owner or its age.
-    BlobKey,
     /// The id of an erasure of a user's data.
     ErasureId,
     /// The id of a turn.
     TurnId,
     /// The id of one running process; new at each start.
     NodeId,
+    /// The key of a blob: random, so that it tells nothing about its content, its owner or its age.
+    BlobKey,
+    /// The id of a blob store, which is kept in it and in the database that belongs to it.
+    BlobStoreId,
+}
+
+impl BlobKey {
+    /// Makes a key, a UUIDv4, of 16 bytes from the `IdSource` port.
+    pub const fn from_random(bytes: [u8; 16]) -> Self {
+        Self(Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+impl BlobStoreId {
+    /// Makes an id, a UUIDv4, of 16 bytes from the `IdSource` port.
+    pub const fn from_random(bytes: [u8; 16]) -> Self {
+        Self(Builder::from_random_bytes(bytes).into_uuid())
+    }
 }
 
 impl NodeId {
@@ -125,5 +143,16 @@ mod tests {
     #[case("", false)]
     fn only_one_spelling_is_accepted(#[case] text: &str, #[case] accepted: bool) {
         assert_eq!(text.parse::<AgentId>().is_ok(), accepted);
+    }
+
+    #[test]
+    fn keys_of_blobs_and_ids_of_their_stores_are_random_uuids() {
+        for id in [
+            BlobKey::from_random([0xff; 16]).uuid(),
+            BlobStoreId::from_random([7; 16]).uuid(),
+        ] {
+            assert_eq!(id.get_version_num(), 4);
+            assert_eq!(id.get_variant(), uuid::Variant::RFC4122);
+        }
     }
 }

@@ -34,6 +34,7 @@ pub mod event_type;
 pub mod fault;
 pub mod feedback;
 pub mod file;
+pub mod files;
 pub mod handover;
 pub mod history;
 pub mod id;
@@ -105,13 +106,15 @@ pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
 pub use feedback::{Feedback, FeedbackDraft, RatedMessage, Rating};
 pub use file::{ContentDigest, File, FileReference, FileUse, StoredFile};
+pub use files::{AcceptedTypes, FileKind, FileName, FileRefusal, MediaType, TypeJudge};
 pub use handover::Handover;
 pub use history::{
     HistoryLimits, HistoryMessage,
     past_calls::{PastCalls, PastEnding},
 };
 pub use id::{
-    AgentId, BlobKey, ConversationId, ErasureId, FileId, MessageId, NodeId, NoteId, TurnId,
+    AgentId, BlobKey, BlobStoreId, ConversationId, ErasureId, FileId, MessageId, NodeId, NoteId,
+    TurnId,
 };
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;

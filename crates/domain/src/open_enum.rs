@@ -151,7 +151,7 @@ pub(crate) fn schema<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EventType, FaultCode, FinishReason, ProblemCode, Role, ToolVisibility};
+    use crate::{EventType, FaultCode, FinishReason, MediaType, ProblemCode, Role, ToolVisibility};
 
     #[test]
     fn known_values_survive_and_are_short() {
@@ -165,7 +165,7 @@ mod tests {
                 })*
             };
         }
-        check!(EventType FaultCode FinishReason ProblemCode Role ToolVisibility);
+        check!(EventType FaultCode FinishReason MediaType ProblemCode Role ToolVisibility);
     }
 
     #[test]
