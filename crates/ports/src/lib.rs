@@ -10,6 +10,7 @@
 //! built in `crates/api/src/wiring` only.
 
 pub mod agent_repository;
+pub mod blob_store;
 pub mod clock;
 pub mod conversation_repository;
 mod conversation_scan;
@@ -45,6 +46,7 @@ pub mod user_repository;
 pub mod write_store;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
+pub use blob_store::{BlobError, BlobKeys, BlobStore, BlobStream};
 pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
