@@ -1,8 +1,9 @@
 //! `FileRepository`, and the commands that write, use and delete files.
 
 use domain::{
-    Agent, BlobKey, ContentDigest, Conversation, File, FileId, FileReference, IdempotencyEntry,
-    PrincipalId, StoredFile, TenantId, TurnStatus, erasure::ERASED_PRINCIPAL,
+    Agent, BlobKey, BlobStoreId, ContentDigest, Conversation, File, FileId, FileReference,
+    IdempotencyEntry, MediaType, PrincipalId, StoredFile, TenantId, TurnStatus,
+    erasure::ERASED_PRINCIPAL,
 };
 use ports::{Idempotent, write_store::FileRow};
 use uuid::Uuid;
@@ -11,11 +12,7 @@ use writes::{
     UnusableFile,
 };
 
-use crate::{
-    Store, fixture, forks, lookup, purging,
-    results::ResultExt as _,
-    setup,
-};
+use crate::{Store, fixture, forks, lookup, purging, results::ResultExt as _, setup};
 
 /// The time at which unused files of these tests expire.
 const EXPIRY: i64 = 100_000;
@@ -32,7 +29,7 @@ fn row(tenant: &TenantId, number: u32, creator: &str) -> FileRow {
             reference: FileReference {
                 id: id(number),
                 name: format!("Photo {number} 🦊.png"),
-                media_type: "image/png".to_owned(),
+                media_type: MediaType::Png,
                 bytes: u64::from(number) + 1,
             },
             sha256: ContentDigest([digest; 32]),
@@ -132,6 +129,17 @@ pub async fn a_stored_file_is_found_unchanged(storage: &Store) {
     let known = [found.blob, BlobKey::new(Uuid::from_u128(5))];
     let known = storage.files.known_blobs(&known).await.success();
     assert_eq!(known, [found.blob]);
+}
+
+/// The first blob store that is recorded stays.
+pub async fn the_first_recorded_blob_store_stays(storage: &Store) {
+    let store = |number| BlobStoreId::new(Uuid::from_u128(number));
+    assert_eq!(storage.files.blob_store().await.success(), None);
+    for number in [1, 2] {
+        let recorded = storage.files.record_blob_store(store(number)).await;
+        assert_eq!(recorded.success(), store(1));
+    }
+    assert_eq!(storage.files.blob_store().await.success(), Some(store(1)));
 }
 
 /// A used key creates no second file.

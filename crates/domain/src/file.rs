@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, BlobKey, ConversationId, FileId, Principal, PrincipalId, Timestamp};
+use crate::{
+    AgentId, BlobKey, ConversationId, FileId, MediaType, Principal, PrincipalId, Timestamp,
+};
 
 /// The maximum number of files of a message.
 pub const MAX_FILES: usize = 8;
@@ -23,8 +25,8 @@ pub struct FileReference {
     #[cfg_attr(feature = "schema", schema(max_length = 255))]
     pub name: String,
     /// The media type, as its content shows it.
-    #[cfg_attr(feature = "schema", schema(example = "image/png"))]
-    pub media_type: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "image/png"))]
+    pub media_type: MediaType,
     /// The size in bytes.
     #[cfg_attr(feature = "schema", schema(minimum = 1))]
     pub bytes: u64,

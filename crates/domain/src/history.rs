@@ -9,7 +9,7 @@ use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
 use self::past_calls::{PastCalls, PastEnding};
-use crate::{Role, UnknownMembers};
+use crate::{FileReference, Role, UnknownMembers};
 
 /// Limits of the conversation history that the engine receives; all apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -123,6 +123,8 @@ pub struct HistoryMessage {
     pub role: Role,
     /// The text of the message; of one that staff has written, after the name of the author.
     pub content: ByteString,
+    /// The files of the message.
+    pub files: Vec<FileReference>,
     /// True if staff has written it in place of the agent.
     pub is_of_staff: bool,
     /// The tool calls for the reply, with an agent's message; with a user's message, those of a turn whose
@@ -137,6 +139,7 @@ impl HistoryMessage {
             seq,
             role,
             content: content.into(),
+            files: Vec::new(),
             is_of_staff: false,
             calls: None,
         }

@@ -81,6 +81,7 @@ problem_codes! {
     UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the limit in `/api/limits`.";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not supported.", false, "Send `application/json` without a `Content-Encoding`.";
     ValidationFailed = "validation_failed", 422, "The request is well-formed but not valid.", false, "Correct every item of `errors`.";
+    FileTypeNotAccepted = "file_type_not_accepted", 422, "Files like this are not accepted.", false, "Send a file whose content has one of the types in the documentation.";
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";
     InvalidRule = "invalid_rule", 422, "A rule is invalid.", false, "Correct the rules named in `errors`.";
     UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";
@@ -95,6 +96,7 @@ problem_codes! {
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
     HomeUnavailable = "home_unavailable", 503, "The home region cannot be reached.", true, "Nothing was changed: send the request again after the seconds in `retryAfter`.";
     IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
+    FilesUnavailable = "files_unavailable", 503, "Files cannot be stored or read now.", true, "Try again later. If it stays so, the operator has to set or to repair `FILES__URL`.";
     Overloaded = "overloaded", 503, "The server is overloaded.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node will reply.";
     Upgrading = "upgrading", 503, "A process of an earlier version still runs.", true, "Try again once the upgrade is complete.";

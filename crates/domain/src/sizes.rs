@@ -26,6 +26,8 @@ pub struct Sizes {
     pub rules: u32,
     /// Maximum number of bytes of a request's body.
     pub body_bytes: u32,
+    /// Maximum number of bytes of a file.
+    pub file_bytes: u32,
     /// Maximum number of bytes of a request's target (path and query).
     pub url_bytes: u32,
 }
@@ -42,6 +44,7 @@ impl Default for Sizes {
             user_id_characters: 320,
             rules: 200,
             body_bytes: 256 * 1024,
+            file_bytes: 20 * 1024 * 1024,
             url_bytes: 8 * 1024,
         }
     }

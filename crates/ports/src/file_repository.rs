@@ -1,7 +1,7 @@
 //! Files in a store, without their contents.
 
 use async_trait::async_trait;
-use domain::{BlobKey, FileId, StoredFile, TenantId};
+use domain::{BlobKey, BlobStoreId, FileId, StoredFile, TenantId};
 
 use crate::RepositoryError;
 
@@ -20,6 +20,12 @@ pub trait FileRepository: Send + Sync {
 
     /// Forgets contents that the blob store has deleted.
     async fn forget_blobs(&self, blobs: &[BlobKey]) -> Result<(), RepositoryError>;
+
+    /// Returns the blob store that belongs to this database, if one is recorded.
+    async fn blob_store(&self) -> Result<Option<BlobStoreId>, RepositoryError>;
+
+    /// Records the blob store of this database, unless one is recorded. Returns the recorded one.
+    async fn record_blob_store(&self, id: BlobStoreId) -> Result<BlobStoreId, RepositoryError>;
 
     /// Returns those of the keys that belong to files of any tenant.
     async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError>;

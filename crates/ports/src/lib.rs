@@ -82,8 +82,8 @@ pub use node_repository::{
 pub use note_repository::NoteRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError, RequestedCall,
-    ToldCause, ToolChoice, ToolUse, UnusableReply,
+    FileContents, ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError,
+    RequestedCall, ToldCause, ToolChoice, ToolUse, UnusableReply,
 };
 pub use search_index::{
     RemovedEntries, RemovedMessages, SEARCH_FOLLOWER, SearchEntry, SearchIndex, SearchMatch,

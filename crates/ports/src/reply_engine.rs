@@ -1,11 +1,11 @@
 //! Engines that produce replies.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Agent, FinishReason, HistoryMessage, InputFault, ModelStep, RuleTest, TenantId, TurnId, Usage,
-    User, placeholder::PlaceholderValues,
+    Agent, FileId, FileKind, FileReference, FinishReason, HistoryMessage, InputFault, ModelStep,
+    RuleTest, TenantId, TurnId, Usage, User, placeholder::PlaceholderValues,
 };
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -34,6 +34,11 @@ pub struct ModelRequest {
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: Arc<str>,
+    /// The files of the user's message.
+    pub files: Vec<FileReference>,
+    /// The contents of files of the message and of the history that the model receives. Those of kinds that the
+    /// engine does not take, and all others, are only named.
+    pub file_contents: Arc<FileContents>,
     /// The responses with tool calls in this turn so far, with the results of the calls, oldest first.
     pub steps: Vec<Arc<ModelStep>>,
     /// Responses with tool calls for the same message in turns that this one repeats or replaces, with the
@@ -52,6 +57,9 @@ pub struct ModelRequest {
     /// The demands of the client on the tool calls, while the model may call.
     pub tool_use: ToolUse,
 }
+
+/// The contents of files. Texts may be cut.
+pub type FileContents = HashMap<FileId, Vec<u8>>;
 
 /// The demands of the client of a turn on the model's tool calls. Engines without a model ignore them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,6 +100,8 @@ impl ModelRequest {
             context: None,
             history: Arc::default(),
             message: message.into(),
+            files: Vec::new(),
+            file_contents: Arc::default(),
             steps: Vec::new(),
             earlier_steps: Vec::new(),
             tools: Arc::default(),
@@ -269,6 +279,11 @@ pub trait ReplyEngine: Send + Sync {
     /// [`Self::models`]. MUST NOT send a request.
     fn is_reachable(&self) -> bool {
         true
+    }
+
+    /// Returns whether it takes files of this kind. Texts are taken by all.
+    fn takes(&self, kind: FileKind) -> bool {
+        kind == FileKind::Text
     }
 
     /// Sends one request to a model. The stream MUST yield text and tool calls and exactly one end, or

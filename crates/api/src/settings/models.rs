@@ -3,6 +3,7 @@
 use std::fmt;
 
 use domain::web_address::{host, is_proxy_address, is_web_address};
+use llm_engine::FileKinds;
 use secrecy::SecretString;
 
 use super::{named::NamedSettings, values::Values};
@@ -14,6 +15,7 @@ const STREAM: &str = "LLM__STREAM";
 const STREAM_OPTIONS: &str = "LLM__STREAM_OPTIONS";
 const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
 const THINK_TAGS: &str = "LLM__THINK_TAGS";
+const INPUTS: &str = "LLM__INPUTS";
 const PROXY: &str = "LLM__PROXY";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
@@ -22,7 +24,8 @@ const PROVIDER_STREAM: &str = "LLM__PROVIDERS__<ID>__STREAM";
 const PROVIDER_STREAM_OPTIONS: &str = "LLM__PROVIDERS__<ID>__STREAM_OPTIONS";
 const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
 const PROVIDER_THINK_TAGS: &str = "LLM__PROVIDERS__<ID>__THINK_TAGS";
-const PROVIDER_KEYS: [&str; 7] = [
+const PROVIDER_INPUTS: &str = "LLM__PROVIDERS__<ID>__INPUTS";
+const PROVIDER_KEYS: [&str; 8] = [
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
@@ -30,6 +33,7 @@ const PROVIDER_KEYS: [&str; 7] = [
     PROVIDER_STREAM_OPTIONS,
     PROVIDER_MAX_TOKENS_NAME,
     PROVIDER_THINK_TAGS,
+    PROVIDER_INPUTS,
 ];
 
 /// The engine that `LLM__BASE_URL` configures.
@@ -42,6 +46,7 @@ const PROXY_FORM: &str = "an address that begins with http:// or https:// and ha
 const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
 pub(super) const BOOLEAN_FORM: &str = "true or false";
+const INPUTS_FORM: &str = "image, pdf and audio, or some of them, with commas between";
 const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.
@@ -73,6 +78,8 @@ pub struct ModelProvider {
     pub max_completion_tokens: Option<bool>,
     /// True to remove `<think>…</think>` from the beginning of replies; depends on the server if missing.
     pub think_tags: Option<bool>,
+    /// The kinds of files that the models take.
+    pub inputs: FileKinds,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -87,6 +94,7 @@ impl fmt::Debug for ModelProvider {
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
+            .field("inputs", &self.inputs)
             .finish_non_exhaustive()
     }
 }
@@ -118,6 +126,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
             STREAM_OPTIONS,
             MAX_TOKENS_NAME,
             THINK_TAGS,
+            INPUTS,
         ]
     } else {
         PROVIDER_KEYS
@@ -134,6 +143,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let max_completion_tokens =
         values.read_optional(MAX_TOKENS_NAME, MAX_TOKENS_FORM, is_max_completion_tokens);
     let think_tags = values.read_optional(THINK_TAGS, BOOLEAN_FORM, true_or_false);
+    let inputs = values.read_optional(INPUTS, INPUTS_FORM, inputs);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
         values.require(MODEL, MODEL_FORM);
@@ -147,6 +157,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         stream_options,
         max_completion_tokens,
         think_tags,
+        inputs: inputs.unwrap_or_default(),
     })
 }
 
@@ -162,6 +173,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         is_max_completion_tokens,
     );
     let think_tags = named.read_optional(PROVIDER_THINK_TAGS, BOOLEAN_FORM, true_or_false);
+    let inputs = named.read_optional(PROVIDER_INPUTS, INPUTS_FORM, inputs);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
         named.reject_name(PROVIDER_BASE_URL, "an engine");
@@ -176,7 +188,21 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         stream_options,
         max_completion_tokens,
         think_tags,
+        inputs: inputs.unwrap_or_default(),
     })
+}
+
+fn inputs(text: &str) -> Option<FileKinds> {
+    let mut kinds = FileKinds::default();
+    for name in text.split(',') {
+        match name.trim() {
+            "image" => kinds.image = true,
+            "pdf" => kinds.pdf = true,
+            "audio" => kinds.audio = true,
+            _ => return None,
+        }
+    }
+    Some(kinds)
 }
 
 fn address(text: &str) -> Option<String> {

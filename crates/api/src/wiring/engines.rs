@@ -43,6 +43,7 @@ pub fn choose_engines(
             stream_options: provider.stream_options,
             max_completion_tokens: provider.max_completion_tokens,
             think_tags: provider.think_tags,
+            inputs: provider.inputs,
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use bytestring::ByteString;
-use domain::{ConversationId, HistoryMessage, MemorySize as _, Role, TenantId};
+use domain::{ConversationId, FileReference, HistoryMessage, MemorySize as _, Role, TenantId};
 use ports::HistoryQuery;
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
@@ -51,7 +51,10 @@ impl Weighter<Key, History> for ByBytes {
         let texts = history.messages.iter().flatten();
         let texts = texts.map(|message| {
             let calls = message.calls.as_ref();
-            message.content.len() + calls.map_or(0, |calls| calls.memory_bytes())
+            let files = message.files.iter();
+            let files = files.map(|file| size_of::<FileReference>() + file.name.len());
+            let calls = calls.map_or(0, |calls| calls.memory_bytes());
+            message.content.len() + calls + files.sum::<usize>()
         });
         let slots =
             history.messages.as_ref().map_or(0, Vec::capacity) * size_of::<HistoryMessage>();

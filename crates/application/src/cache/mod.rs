@@ -24,8 +24,9 @@ use domain::{
     placeholder::{self, PlaceholderValues},
 };
 use ports::{
-    AgentRepository, Clock, ConversationName, ConversationRepository, EventBus, IdSource,
-    IdempotencyRepository, RepositoryError, TurnRepository, UserRepository,
+    AgentRepository, BlobStore, Clock, ConversationName, ConversationRepository, EventBus,
+    FileRepository, IdSource, IdempotencyRepository, RepositoryError, TurnRepository,
+    UserRepository,
 };
 
 use crate::live_turns::LiveTurns;
@@ -136,6 +137,10 @@ pub struct CachedPorts {
     pub turns: Arc<dyn TurnRepository>,
     /// Users, from the cache if possible.
     pub users: Arc<dyn UserRepository>,
+    /// Files.
+    pub files: Arc<dyn FileRepository>,
+    /// The contents of files; `None` if none is stored.
+    pub blobs: Option<Arc<dyn BlobStore>>,
     /// Writes, which keep the caches valid.
     pub writes: CachedWrites,
     /// Idempotency records.

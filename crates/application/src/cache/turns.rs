@@ -163,7 +163,7 @@ impl CachedCommand for CompletedTurn {
                 let (id, base) = (turn.conversation, turn.base());
                 caches.apply_state(&turn.tenant, id, base, state, *committed);
             }
-            Ok(RecordTurnOutcome::Replayed(_)) => {}
+            Ok(RecordTurnOutcome::Replayed(_) | RecordTurnOutcome::FileUnusable(_)) => {}
             Ok(RecordTurnOutcome::Busy) => caches.drop_state(&turn.tenant, turn.conversation),
             Ok(RecordTurnOutcome::AgentNotFound | RecordTurnOutcome::ConversationNotFound) => {
                 caches.drop_causes(turn, None);
@@ -208,7 +208,7 @@ impl CachedCommand for BeginTurn {
             Ok(BeginOutcome::Queued(committed)) => {
                 caches.apply_state(&turn.tenant, turn.conversation, None, None, *committed);
             }
-            Ok(BeginOutcome::Replayed(_)) => {}
+            Ok(BeginOutcome::Replayed(_) | BeginOutcome::FileUnusable(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::ActionRequired | BeginOutcome::NodeDead) => {
                 caches.drop_state(&turn.tenant, turn.conversation);
             }

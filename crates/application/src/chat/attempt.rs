@@ -119,6 +119,7 @@ impl ChatAttempt {
             agent_id: target.agent.id,
             agent_version: target.agent.version,
             input: self.input(target).to_owned(),
+            files: target.files.clone(),
             instruction: self.command.instruction.clone(),
             metadata: self.command.metadata.clone(),
             client_tools: target.client_tools.clone(),
@@ -148,6 +149,7 @@ impl ChatAttempt {
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),
             tool_use: self.command.tool_use.clone(),
+            files: target.files.clone(),
             ..ModelRequest::new(tenant, agent, self.turn_id, message)
         }
     }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
-    MessageId, Principal, Problem, ProblemCode, Scope,
+    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, FileId,
+    InputFault, MessageId, Principal, Problem, ProblemCode, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
 };
 use ports::{RepositoryError, ToolUse};
 use serde::Serialize;
+use writes::UnusableFile;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
 
@@ -36,6 +37,9 @@ pub struct ChatCommand {
     /// The user's text; absent if a stored message is answered again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The files of the message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileId>,
     /// The operator's instruction in place of a message: the agent writes first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
@@ -94,6 +98,7 @@ impl ChatCommand {
         Self {
             agent_id: Some(agent_id),
             message: None,
+            files: Vec::new(),
             instruction: None,
             conversation_id: None,
             conversation_key: Some(key),
@@ -112,6 +117,11 @@ impl ChatCommand {
         }
     }
 
+    /// Returns whether the user says or shows something.
+    pub(super) const fn has_content(&self) -> bool {
+        self.message.is_some() || !self.files.is_empty()
+    }
+
     /// Checks what the schema cannot express, and returns all faults at once.
     pub(super) fn check(&self) -> Result<(), Vec<InputFault>> {
         let faults = check_metadata(&self.metadata);
@@ -121,6 +131,12 @@ impl ChatCommand {
             .collect();
         let of_tools = check_client_tools(&self.client_tools).into_iter();
         faults.extend(of_tools.map(|fault| fault.below("/clientTools")));
+        let is_repeated = |(index, id): &(usize, &FileId)| self.files[..*index].contains(id);
+        let repeated = self.files.iter().enumerate().filter(is_repeated);
+        faults.extend(repeated.map(|(index, _)| {
+            let pointer = format!("/files/{index}");
+            InputFault::new(pointer, FaultCode::DuplicateItem, "is there twice")
+        }));
         let mut add = |pointer, code, detail| faults.push(InputFault::new(pointer, code, detail));
         if self.conversation_id.is_some() && self.conversation_key.is_some() {
             let detail = "cannot be combined with 'conversationId'";
@@ -132,6 +148,7 @@ impl ChatCommand {
         }
         for (pointer, is_given) in [
             ("/message", self.message.is_some()),
+            ("/files", !self.files.is_empty()),
             ("/supersedes", self.supersedes.is_some()),
             ("/clientMessageId", self.client_message_id.is_some()),
             ("/clientTools", !self.client_tools.is_empty()),
@@ -141,13 +158,12 @@ impl ChatCommand {
                 add(pointer, FaultCode::NotCombinable, detail);
             }
         }
-        let has_text = self.message.is_some() || self.instruction.is_some();
+        let has_text = self.has_content() || self.instruction.is_some();
         if self.supersedes.is_none() && !has_text {
-            let detail =
-                "required, except with 'instruction', or an agent's message in 'supersedes'";
+            let detail = "required, except with 'files', 'instruction', or an agent's message in 'supersedes'";
             add("/message", FaultCode::Required, detail);
         }
-        if self.message.as_deref().is_some_and(is_blank) {
+        if self.files.is_empty() && self.message.as_deref().is_some_and(is_blank) {
             add("/message", FaultCode::TooShort, BLANK_IN_WORDS);
         }
         if self.instruction.as_deref().is_some_and(is_blank) {
@@ -176,6 +192,18 @@ pub enum ChatError {
     /// The conversation does not exist, or the caller may not know of it.
     #[error("no such conversation")]
     ConversationNotFound,
+    /// A file does not exist, or the caller may not know of it.
+    #[error("no such file")]
+    FileNotFound,
+    /// Other conversations use a file.
+    #[error("other conversations use a file")]
+    FileInUse,
+    /// The engine of the agent does not take the file at this index.
+    #[error("the engine of the agent does not take a file")]
+    FileNotAccepted {
+        /// The index of the file in the message.
+        index: usize,
+    },
     /// The metadata is invalid, or the message contradicts its conversation.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
@@ -221,6 +249,9 @@ impl IdempotentError for ChatError {
             self,
             Self::AgentNotFound
                 | Self::ConversationNotFound
+                | Self::FileNotFound
+                | Self::FileInUse
+                | Self::FileNotAccepted { .. }
                 | Self::Invalid(_)
                 | Self::ToolNotOffered { .. }
                 | Self::NotPermitted(_)
@@ -228,6 +259,15 @@ impl IdempotentError for ChatError {
                 | Self::Busy
                 | Self::ActionRequired
         )
+    }
+}
+
+impl From<UnusableFile> for ChatError {
+    fn from(file: UnusableFile) -> Self {
+        match file {
+            UnusableFile::NotFound(_) => Self::FileNotFound,
+            UnusableFile::InUse(_) => Self::FileInUse,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod attempt_state;
 mod command;
 mod conversation_locks;
 mod ephemeral;
+mod files;
 mod finish;
 mod follow;
 mod messages;

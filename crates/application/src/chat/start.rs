@@ -17,6 +17,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
+    files::{check_kinds, find_files},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -66,13 +67,14 @@ impl TurnStarter {
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
         let checked = self.check_tool_choice(attempt, &target);
         checked.map_err(|detail| ChatError::ToolNotOffered { detail })?;
-        let target = Arc::new(target);
+        target.files = find_files(&self.context.ports, attempt, &target).await?;
         let tenant = &attempt.caller.tenant;
-        let mut chain = self
-            .context
-            .engines
-            .chain(tenant, &target.agent)
-            .into_iter();
+        let chain = self.context.engines.chain(tenant, &target.agent);
+        if let Some(own) = chain.first() {
+            check_kinds(&target.files, &*own.engine)?;
+        }
+        let target = Arc::new(target);
+        let mut chain = chain.into_iter();
         let engine = chain.next().filter(|it| it.engine.is_immediate());
         let Some(engine) = engine else {
             return Ok(AttemptState::starting(target));
@@ -282,6 +284,7 @@ impl TurnStarter {
             Ok(RecordTurnOutcome::ConversationNotFound) => {
                 return Err(ChatError::ConversationNotFound);
             }
+            Ok(RecordTurnOutcome::FileUnusable(file)) => return Err(file.into()),
             Err(RepositoryError::Stale { .. }) => return Ok(AttemptState::Conflicting(lock)),
             Err(error) => {
                 if let (Some(lock), RepositoryError::Unavailable(_)) = (&lock, &error) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentId, ClientTool, Conversation, ConversationId, ConversationState, FaultCode,
-    InputFault, Message, MessageId, Principal, Role, TenantId, TitleSource,
+    FileReference, InputFault, Message, MessageId, Principal, Role, TenantId, TitleSource,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
 use writes::{AnsweredMessage, ConversationTarget, Supersession};
@@ -22,6 +22,8 @@ pub(super) struct ChatTarget {
     pub(super) turn_number: i64,
     pub(super) agent: Arc<Agent>,
     pub(super) superseded: Option<SupersededMessages>,
+    /// The files of the message.
+    pub(super) files: Vec<FileReference>,
     /// The tools that the client may add to the turn.
     pub(super) client_tools: Vec<ClientTool>,
 }
@@ -76,6 +78,7 @@ pub(super) async fn resolve_target(
         user_id: conversation.user_id.clone(),
         turn_number: conversation.turn_count,
         agent,
+        files: Vec::new(),
         client_tools: Vec::new(),
     })
 }
@@ -192,7 +195,7 @@ async fn find_superseded(
         return Err(fault("/supersedes", FaultCode::NotCombinable, detail));
     }
     let found = without_staff_before(ports, tenant, conversation, found).await?;
-    let has_text = attempt.command.message.is_some();
+    let has_text = attempt.command.has_content();
     let answered = answered_message(&found, has_text);
     let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
     Ok(Some(SupersededMessages {
@@ -282,6 +285,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         user_id,
         turn_number: 0,
         agent,
+        files: Vec::new(),
         superseded: None,
         client_tools: Vec::new(),
     })

@@ -81,6 +81,7 @@ impl TurnStart {
             Ok(BeginOutcome::ActionRequired) => Err(ChatError::ActionRequired),
             Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
             Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
+            Ok(BeginOutcome::FileUnusable(file)) => Err(file.into()),
             Ok(BeginOutcome::NodeDead) => {
                 context.node.renew_identity(node).await?;
                 Ok(AttemptState::Conflicting(None))

@@ -18,6 +18,7 @@ use writes::{Committed, FinishOutcome, PromotedTurn, Reply, TurnEnding, TurnMess
 
 use super::{
     ChatContext,
+    files::read_contents,
     finish::{FinishedTurn, TurnFinisher},
     runner::TurnRunner,
 };
@@ -91,6 +92,7 @@ impl TurnTask {
             (None, Some(instruction)) => note_of_operator(instruction),
             (None, None) => turn.input,
         };
+        let files = turn.files;
         Self {
             ownership,
             started: TurnStarted {
@@ -106,6 +108,7 @@ impl TurnTask {
             request: ModelRequest {
                 turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
+                files,
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
             client_tools: promoted.client_tools,
@@ -145,14 +148,22 @@ impl RunningTask<'_> {
         let history_start = Instant::now();
         match self.history_for_reply().await {
             None => return self.after_stop().await,
-            Some(Ok(read)) => self.set_history(read),
+            Some(Ok(read)) => {
+                self.set_history(read);
+                let read = read_contents(&self.context.ports, &self.task.request).await;
+                match read {
+                    Ok(contents) => self.task.request.file_contents = contents,
+                    Err(error) => {
+                        return self
+                            .fail_unread(&error, ProblemCode::FilesUnavailable)
+                            .await;
+                    }
+                }
+            }
             Some(Err(error)) => {
-                tracing::warn!(
-                    error = ports::error::one_line(&error),
-                    "cannot read the history of a turn; the turn fails"
-                );
-                // A reply without the history would be wrong.
-                return self.fail(ProblemCode::StoreUnavailable).await;
+                return self
+                    .fail_unread(&error, ProblemCode::StoreUnavailable)
+                    .await;
             }
         }
         self.task.store_time += history_start.elapsed();
@@ -185,6 +196,13 @@ impl RunningTask<'_> {
             Ok(Some(Err(problem))) => self.finisher().fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
+    }
+
+    /// Ends the turn, because a reply without the history or a file would be wrong.
+    async fn fail_unread(&self, error: &RepositoryError, code: ProblemCode) -> FinishedTurn {
+        let error = ports::error::one_line(error);
+        tracing::warn!(error, "cannot read the history of a turn; the turn fails");
+        self.fail(code).await
     }
 
     /// Ends the turn without a reply, since staff handles the conversation.
@@ -358,11 +376,11 @@ impl RunningTask<'_> {
         let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
         let mut history = window.take().unwrap_or_else(history);
         if !*is_instructed && started.continues.is_none() {
-            history.push(HistoryMessage::new(
-                messages.message.seq,
-                Role::User,
-                &*request.message,
-            ));
+            let (seq, text) = (messages.message.seq, &*request.message);
+            history.push(HistoryMessage {
+                files: request.files.clone(),
+                ..HistoryMessage::new(seq, Role::User, text)
+            });
         }
         let own = if limits.has_tool_results() {
             steps

@@ -37,6 +37,7 @@ macro_rules! conversation_promises {
             }
             files {
                 a_stored_file_is_found_unchanged,
+                the_first_recorded_blob_store_stays,
                 a_used_key_creates_no_second_file,
                 a_turn_uses_its_files,
                 new_conversations_and_complete_turns_use_files,

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    FileKinds,
     address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
     dialect::{Dialect, Dialects},
     error::LlmError,
@@ -46,6 +47,7 @@ pub(crate) struct Upstream {
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
     pub(crate) think_tags: Option<bool>,
+    pub(crate) inputs: FileKinds,
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
@@ -81,6 +83,7 @@ impl Upstream {
             model: options.model.clone(),
             streams: options.streams,
             think_tags: options.think_tags,
+            inputs: options.inputs,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
             is_unreachable: AtomicBool::new(false),

@@ -54,7 +54,7 @@ impl Completion {
             settings,
             may_call: request.may_call,
             tool_use: request.tool_use.clone(),
-            prompt: Prompt::new(request, upstream.requires_text()),
+            prompt: Prompt::new(request, upstream.requires_text(), upstream.inputs),
             upstream,
             models,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::Agent;
+use domain::{Agent, FileKind};
 use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
@@ -38,6 +38,10 @@ impl ReplyEngine for LlmReplyEngine {
 
     async fn models(&self) -> Option<Vec<String>> {
         self.models.names().await
+    }
+
+    fn takes(&self, kind: FileKind) -> bool {
+        self.models.upstream().inputs.contains(kind)
     }
 
     fn is_reachable(&self) -> bool {

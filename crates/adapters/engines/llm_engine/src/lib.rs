@@ -38,3 +38,4 @@ mod wire;
 
 pub use engine::LlmReplyEngine;
 pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};
+pub use prompt::FileKinds;

@@ -7,6 +7,8 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+use crate::FileKinds;
+
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
 const MAX_IDLE_CONNECTIONS: usize = 1_024;
@@ -35,6 +37,8 @@ pub struct LlmOptions {
     /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
+    /// The kinds of files that the models take.
+    pub inputs: FileKinds,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
     /// The maximum number of idle connections.
@@ -66,6 +70,7 @@ impl LlmOptions {
             stream_options: None,
             max_completion_tokens: None,
             think_tags: None,
+            inputs: FileKinds::default(),
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
             runtimes: 1,
@@ -89,6 +94,7 @@ impl fmt::Debug for LlmOptions {
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
+            .field("inputs", &self.inputs)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }

@@ -36,18 +36,25 @@
 //! reply, in the form that those of this turn have; without tools, as texts.
 
 mod conversation;
+mod files;
 
 use std::{borrow::Cow, sync::Arc};
 
-use domain::{Agent, HistoryMessage, ModelStep, Role, ToolStep, base62, placeholder};
+use domain::{
+    Agent, FileReference, HistoryMessage, ModelStep, Role, ToolStep, base62, placeholder,
+};
 use ports::{AgentTool, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use serde_json::{Value, json};
 
-use self::conversation::{Part, Parts, leading_user};
+pub use self::files::FileKinds;
+use self::{
+    conversation::{Part, Parts, leading_user},
+    files::Files,
+};
 use crate::{
     step_state,
-    wire::{AssistantToolCall, Function, FunctionCall, PromptMessage, Tool},
+    wire::{AssistantToolCall, Function, FunctionCall, PromptMessage, Tool, UserContent},
 };
 
 /// The system message contains this for models with tools or earlier calls.
@@ -68,6 +75,8 @@ pub(crate) struct Prompt {
     has_system_role: bool,
     history: Arc<Vec<HistoryMessage>>,
     message: Arc<str>,
+    message_files: Vec<FileReference>,
+    files: Files,
     /// Calls for the same message in turns before, and their results.
     earlier_steps: Vec<Arc<ModelStep>>,
     /// The tool calls of the turn so far, and their results.
@@ -79,7 +88,7 @@ pub(crate) struct Prompt {
 
 impl Prompt {
     /// The prompt of a request.
-    pub(crate) fn new(request: ModelRequest, requires_text: bool) -> Self {
+    pub(crate) fn new(request: ModelRequest, requires_text: bool, inputs: FileKinds) -> Self {
         let llm = request.agent.config.llm.as_ref();
         let system_role = llm.and_then(|llm| llm.system_role);
         Self {
@@ -87,6 +96,11 @@ impl Prompt {
             has_system_role: system_role.unwrap_or(true),
             history: request.history,
             message: request.message,
+            message_files: request.files,
+            files: Files {
+                contents: request.file_contents,
+                inputs,
+            },
             earlier_steps: request.earlier_steps,
             steps: request.steps,
             requires_text,
@@ -130,8 +144,9 @@ impl Serialize for Prompt {
         }
         for part in self.conversation() {
             match part {
-                Part::Text(role, content) => {
-                    messages.serialize_element(&text_message(role, content))?;
+                Part::Text(role, content, files) => {
+                    let message = text_message(role, self.files.content(content, &files));
+                    messages.serialize_element(&message)?;
                 }
                 Part::Step(step) => self.serialize_step(&mut messages, step, short_id)?,
             }
@@ -189,20 +204,21 @@ impl Prompt {
         for message in leading_user(&self.history) {
             parts.add_message(message);
         }
-        parts.add_text(Role::User, Cow::Borrowed(&self.message));
+        let text = Cow::Borrowed(&*self.message);
+        parts.add_content(Role::User, text, &self.message_files);
         parts.into_vec()
     }
 }
 
-/// The message with a text.
-const fn text_message(role: Role, content: Cow<'_, str>) -> PromptMessage<'_> {
-    match role {
-        Role::Agent => PromptMessage::Assistant {
+/// The message with a content. Only those of users have files.
+fn text_message(role: Role, content: UserContent<'_>) -> PromptMessage<'_> {
+    match (role, content) {
+        (Role::Agent, UserContent::Text(content)) => PromptMessage::Assistant {
             content: Some(content),
             reasoning_content: None,
             tool_calls: Vec::new(),
         },
-        Role::User | Role::Other(_) => PromptMessage::User { content },
+        (_, content) => PromptMessage::User { content },
     }
 }
 

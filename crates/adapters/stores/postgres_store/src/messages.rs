@@ -122,7 +122,7 @@ impl MessageSql for PostgresStore {
             exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 \
                 and c.forked_from is not null) as is_fork) h \
          left join (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
-         from (select m.seq, m.role, m.content, m.author ->> 'name' as author, t.id as turn_id, \
+         from (select m.seq, m.role, m.content, m.author ->> 'name' as author, m.files, t.id as turn_id, \
             t.conversation_id as turn_conversation_id, t.message_seq, t.reply_seq, t.sort_seq, \
             t.conversation_id <> $2 and exists (select 1 from turns o where o.tenant_id = $1 \
                 and o.conversation_id = t.conversation_id and o.has_acted is not null) \

@@ -5,8 +5,8 @@ use application::{
     chat::{EphemeralChat, OnBusy, PastMessage},
 };
 use domain::{
-    ClientTool, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode,
-    Role, config::Metadata,
+    ClientTool, ConversationId, ConversationKey, FaultCode, FileId, InputFault, MessageId,
+    ProblemCode, Role, config::Metadata,
 };
 use ports::ToolUse;
 use serde::{Deserialize, Serialize};
@@ -25,15 +25,14 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     agent_id: Option<String>,
-    /// The text of the message. Required, except if `supersedes` is an agent's message.
+    /// The text of the message. Required, except with `files`, and if `supersedes` is an agent's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 32000,
-        pattern = r"^[^\x00]*$",
-        nullable = false
-    )]
+    #[schema(max_length = 32000, pattern = r"^[^\x00]*$", nullable = false)]
     message: Option<String>,
+    /// The ids of the files of the message, each once. A file that another conversation uses cannot be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 8)]
+    files: Vec<String>,
     /// The conversation to continue. A new one is created when this and `conversationKey` are absent
     /// or null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,6 +174,8 @@ impl ChatRequest {
             let id = id.parse();
             id.map_err(|_malformed| ProblemCode::ConversationNotFound)
         };
+        let parse_file = |id: &String| id.parse().map_err(|_malformed| ProblemCode::FileNotFound);
+        let files: Result<Vec<FileId>, _> = self.files.iter().map(parse_file).collect();
         let key = self.conversation_key.as_deref();
         let key = key.map(|key| conversation_key("/conversationKey", key));
         let key = key.transpose()?;
@@ -189,6 +190,7 @@ impl ChatRequest {
         Ok(ChatCommand {
             agent_id: self.agent_id.map(parse_agent).transpose()?,
             message: self.message,
+            files: files?,
             instruction: self.instruction,
             conversation_id: self.conversation_id.map(parse_conversation).transpose()?,
             conversation_key: key,
@@ -222,6 +224,7 @@ impl ChatRequest {
             ("/metadata", !self.metadata.is_empty()),
             ("/clientMessageId", self.client_message_id.is_some()),
             ("/clientTools", !self.client_tools.is_empty()),
+            ("/files", !self.files.is_empty()),
             ("/onBusy", self.on_busy != WhenBusy::Queue),
         ];
         let detail = "cannot be combined with 'store: false'";

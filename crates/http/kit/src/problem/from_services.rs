@@ -6,12 +6,12 @@ use access::{
     tokens::MIN_FETCH_INTERVAL,
 };
 use application::{
-    AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
-    UserError,
+    AgentError, ChatError, ConversationError, EventError, FileError, IdempotencyConflict,
+    TurnError, UserError,
     principal_limits::TooManyLogBytes,
     turns::{AnswerRejection, NotStaff},
 };
-use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
+use domain::{CredentialKind, FaultCode, InputFault, Problem, ProblemCode};
 use ports::{HomeError, RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
@@ -224,6 +224,14 @@ impl From<ChatError> for ApiError {
         match error {
             ChatError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
             ChatError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
+            ChatError::FileNotFound => Self::new(ProblemCode::FileNotFound),
+            ChatError::FileInUse => Self::new(ProblemCode::FileInUse),
+            ChatError::FileNotAccepted { index } => {
+                let detail = "the engine of the agent takes no files of this type";
+                let fault =
+                    InputFault::new(format!("/files/{index}"), FaultCode::UnknownValue, detail);
+                Self::faults(ProblemCode::FileTypeNotAccepted, vec![fault])
+            }
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::ToolNotOffered { detail } => {
                 Self::invalid("", FaultCode::UnknownValue, detail)
@@ -237,6 +245,28 @@ impl From<ChatError> for ApiError {
             ChatError::Failed(problem) => problem.into(),
             ChatError::Idempotency(conflict) => conflict.into(),
             ChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::NotFound => Self::new(ProblemCode::FileNotFound),
+            FileError::InUse => Self::new(ProblemCode::FileInUse),
+            FileError::NotAccepted(refusal) => {
+                Self::new(ProblemCode::FileTypeNotAccepted).with_detail(refusal.to_string())
+            }
+            FileError::Interrupted(cause) => match cause.downcast::<Self>() {
+                Ok(rejected) => *rejected,
+                Err(cause) => Self::new(ProblemCode::Internal).with_source(cause),
+            },
+            FileError::NotPermitted(scope) => missing_scope(scope),
+            FileError::Unavailable(source) => {
+                Self::new(ProblemCode::FilesUnavailable).with_source(source)
+            }
+            FileError::Idempotency(conflict) => conflict.into(),
+            FileError::Store(error) => error.into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::{HistoryMessage, ModelStep, Role};
+use domain::{FileReference, HistoryMessage, ModelStep, Role};
 
 /// The reply of a turn whose last response has no text.
 const NO_TEXT: &str = "[The reply ends here.]";
@@ -12,7 +12,7 @@ const PARAGRAPH: &str = "\n\n";
 
 /// A part of the conversation.
 pub(super) enum Part<'a> {
-    Text(Role, Cow<'a, str>),
+    Text(Role, Cow<'a, str>, Vec<&'a FileReference>),
     /// A message with calls, and those with their results.
     Step(&'a ModelStep),
 }
@@ -37,26 +37,42 @@ impl<'a> Parts<'a> {
     }
 
     pub(super) fn add_text(&mut self, role: Role, text: Cow<'a, str>) {
+        self.add_content(role, text, &[]);
+    }
+
+    /// Adds a text with files.
+    pub(super) fn add_content(
+        &mut self,
+        role: Role,
+        text: Cow<'a, str>,
+        files: &'a [FileReference],
+    ) {
         match self.parts.last_mut() {
-            Some(Part::Text(last, before)) if *last == role => {
-                let before = before.to_mut();
-                before.push_str(PARAGRAPH);
-                before.push_str(&text);
+            Some(Part::Text(last, before, files_before)) if *last == role => {
+                if !text.is_empty() {
+                    let before = before.to_mut();
+                    before.push_str(PARAGRAPH);
+                    before.push_str(&text);
+                }
+                files_before.extend(files);
             }
-            _ => self.parts.push(Part::Text(role, text)),
+            _ => self
+                .parts
+                .push(Part::Text(role, text, files.iter().collect())),
         }
     }
 
     /// Adds a message of the history. The calls for a reply are before the text that followed them.
     pub(super) fn add_message(&mut self, message: &'a HistoryMessage) {
         let Some(calls) = message.calls.as_deref() else {
-            self.add_text(message.role, Cow::Borrowed(&message.content));
+            let text = Cow::Borrowed(&*message.content);
+            self.add_content(message.role, text, &message.files);
             return;
         };
         let content: &'a str = &message.content;
         let mut reply = content.get(calls.text_bytes..).unwrap_or_default().trim();
         if message.role == Role::User {
-            self.add_text(Role::User, Cow::Borrowed(content));
+            self.add_content(Role::User, Cow::Borrowed(content), &message.files);
             reply = "";
         }
         for step in &calls.steps {
@@ -89,7 +105,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the messages with text or calls, from the first one of the user on. Before it may be a greeting,
+/// Returns the messages with text, files or calls, from the first one of the user on. Before it may be a greeting,
 /// or replies whose questions the limits of the history have cut off. A message without text is of a
 /// turn that was cancelled before its first word.
 pub(super) fn leading_user(history: &[HistoryMessage]) -> impl Iterator<Item = &HistoryMessage> {
@@ -97,6 +113,9 @@ pub(super) fn leading_user(history: &[HistoryMessage]) -> impl Iterator<Item = &
     messages
         // Histories contain no other roles.
         .filter(|message| matches!(message.role, Role::User | Role::Agent))
-        .filter(|message| message.calls.is_some() || !message.content.trim().is_empty())
+        .filter(|message| {
+            let has_content = !message.content.trim().is_empty() || !message.files.is_empty();
+            message.calls.is_some() || has_content
+        })
         .skip_while(|message| message.role == Role::Agent)
 }

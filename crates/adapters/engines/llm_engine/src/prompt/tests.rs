@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::*;
 
 fn roles_and_texts(request: ModelRequest) -> Vec<(String, String)> {
-    let prompt = serde_json::to_value(Prompt::new(request, false)).expect("JSON");
+    let prompt =
+        serde_json::to_value(Prompt::new(request, false, FileKinds::default())).expect("JSON");
     let member = |message: &Value, name: &str| message[name].as_str().expect("text").to_owned();
     let messages = prompt.as_array().expect("messages").iter();
     messages

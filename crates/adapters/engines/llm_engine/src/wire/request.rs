@@ -55,7 +55,7 @@ pub(crate) enum PromptMessage<'a> {
         content: &'a str,
     },
     User {
-        content: Cow<'a, str>,
+        content: UserContent<'a>,
     },
     Assistant {
         content: Option<Cow<'a, str>>,
@@ -70,6 +70,44 @@ pub(crate) enum PromptMessage<'a> {
         tool_call_id: Cow<'a, str>,
         content: &'a str,
     },
+}
+
+/// The content of a message of the user.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum UserContent<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+/// A part of a message of the user.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ContentPart<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+    File { file: FileData<'a> },
+    InputAudio { input_audio: AudioData },
+}
+
+/// A picture, as a data URL.
+#[derive(Serialize)]
+pub(crate) struct ImageUrl {
+    pub(crate) url: String,
+}
+
+/// A document, as a data URL.
+#[derive(Serialize)]
+pub(crate) struct FileData<'a> {
+    pub(crate) filename: &'a str,
+    pub(crate) file_data: String,
+}
+
+/// Sound, in Base64.
+#[derive(Serialize)]
+pub(crate) struct AudioData {
+    pub(crate) data: String,
+    pub(crate) format: &'static str,
 }
 
 /// A tool call of the model in the history of the request.

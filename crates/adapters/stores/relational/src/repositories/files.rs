@@ -1,7 +1,7 @@
 //! Files.
 
 use async_trait::async_trait;
-use domain::{BlobKey, FileId, StoredFile, TenantId};
+use domain::{BlobKey, BlobStoreId, FileId, StoredFile, TenantId};
 use ports::{FileRepository, RepositoryError};
 use uuid::Uuid;
 
@@ -29,6 +29,11 @@ pub trait FileSql: Store<Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)>> {
 }
 
 statements! {
+    const BLOB_STORE: &str = "select id from blob_stores";
+
+    const RECORD_BLOB_STORE: &str =
+        "insert into blob_stores (id) values ($1) on conflict (is_only) do nothing";
+
     const DELETED_BLOBS: &str = "select blob from deleted_blobs order by blob limit $1";
 }
 
@@ -63,6 +68,19 @@ impl<S: FileSql> FileRepository for Repositories<S> {
         let blobs = Parameter::Ids(Some(&blobs));
         self.0.execute(S::FORGET_BLOBS, &[blobs]).await?;
         Ok(())
+    }
+
+    async fn blob_store(&self) -> Result<Option<BlobStoreId>, RepositoryError> {
+        let rows = self.0.fetch_own(BLOB_STORE, &[]).await?;
+        let convert = |(id,): (Uuid,)| Ok(BlobStoreId::new(id));
+        read::one("blob_stores", rows.into_iter().next(), convert)
+    }
+
+    async fn record_blob_store(&self, id: BlobStoreId) -> Result<BlobStoreId, RepositoryError> {
+        self.0
+            .execute(RECORD_BLOB_STORE, &[id.uuid().into()])
+            .await?;
+        Ok(self.blob_store().await?.unwrap_or(id))
     }
 
     async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError> {

@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, BlobKey, ContentDigest, ConversationId, File, FileId, FileReference, FileUse,
-    PrincipalId, StoredFile,
+    MediaType, PrincipalId, StoredFile,
 };
 use ports::RepositoryError;
 use uuid::Uuid;
@@ -53,7 +53,7 @@ impl StoredFileRow {
         let reference = FileReference {
             id: FileId::new(self.id),
             name: self.name,
-            media_type: self.media_type,
+            media_type: MediaType::read(&self.media_type),
             bytes: self.bytes.cast_unsigned(),
         };
         Ok(StoredFile {

@@ -1,10 +1,11 @@
 //! The messages of a history, and the turns with their tool calls, as they are stored.
 
 use domain::{
-    ConversationId, HistoryMessage, Role, TurnId, TurnStatus,
+    ConversationId, FileReference, HistoryMessage, Role, TurnId, TurnStatus,
     history::assembly::{MessageTurn, PastTurn, WindowMessage},
 };
 use ports::RepositoryError;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::column;
@@ -17,6 +18,7 @@ pub struct StoredHistoryMessage {
     role: Option<String>,
     content: Option<String>,
     author: Option<String>,
+    files: Option<Json<Vec<FileReference>>>,
     turn_id: Option<Uuid>,
     turn_conversation_id: Option<Uuid>,
     message_seq: Option<i64>,
@@ -49,7 +51,10 @@ impl StoredHistoryMessage {
             turn,
             message: match self.author {
                 Some(name) => HistoryMessage::of_staff(seq, &name, &content),
-                None => HistoryMessage::new(seq, role, content),
+                None => HistoryMessage {
+                    files: self.files.map_or_else(Vec::new, |files| files.0),
+                    ..HistoryMessage::new(seq, role, content)
+                },
             },
         })
     }

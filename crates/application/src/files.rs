@@ -1,0 +1,234 @@
+//! The use cases of files.
+
+mod intake;
+
+use std::ops::Range;
+
+use domain::{
+    AcceptedTypes, BlobKey, File, FileId, FileName, FileReference, FileRefusal, IdempotencyKey,
+    Principal, Scope, StoredFile, file::UNUSED_LIFE,
+};
+use ports::{
+    BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
+};
+use serde::Serialize;
+use writes::{CreateFile, DeleteFile, DeleteFileOutcome};
+
+use self::intake::{Intake, Received};
+use crate::{
+    IdempotencyConflict,
+    cache::CachedPorts,
+    idempotency::{self, Created, IdempotentError, created, with_result},
+};
+
+/// The use cases of files.
+pub struct FileService {
+    ports: CachedPorts,
+    accepted: AcceptedTypes,
+}
+
+/// A file that a client sends.
+pub struct FileUpload {
+    /// Its name, if it has one.
+    pub name: Option<FileName>,
+    /// The media type that the client declares.
+    pub declared_type: Option<String>,
+    /// The content. Its error is returned as it is.
+    pub content: BlobStream,
+}
+
+/// The error of a use case of files.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file does not exist, or the caller may not know of it.
+    #[error("no such file")]
+    NotFound,
+    /// A message uses the file.
+    #[error("a message uses the file")]
+    InUse,
+    /// The content is not accepted.
+    #[error("the file is not accepted: {0}")]
+    NotAccepted(FileRefusal),
+    /// The content did not arrive; the cause is that of its source.
+    #[error("the content did not arrive")]
+    Interrupted(#[source] BoxError),
+    /// The caller may not do this without a scope.
+    #[error("needs the scope {}", .0.as_str())]
+    NotPermitted(Scope),
+    /// There is no blob store, or it does not respond.
+    #[error("files are unavailable")]
+    Unavailable(#[source] BoxError),
+    /// The idempotency key was used before.
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyConflict),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+impl IdempotentError for FileError {
+    fn is_rejection(&self) -> bool {
+        matches!(self, Self::NotAccepted(_))
+    }
+}
+
+impl From<BlobError> for FileError {
+    fn from(error: BlobError) -> Self {
+        match error {
+            BlobError::Interrupted(cause) => Self::Interrupted(cause),
+            other => Self::Unavailable(other.into()),
+        }
+    }
+}
+
+/// The part of an upload that a repetition with its idempotency key repeats.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UploadedContent<'a> {
+    name: Option<&'a str>,
+    declared_type: Option<&'a str>,
+    sha256: domain::ContentDigest,
+}
+
+impl FileService {
+    /// Creates a service that accepts files of these types.
+    pub const fn new(ports: CachedPorts, accepted: AcceptedTypes) -> Self {
+        Self { ports, accepted }
+    }
+
+    fn blobs(&self) -> Result<&dyn BlobStore, FileError> {
+        let blobs = self.ports.blobs.as_deref();
+        blobs.ok_or_else(|| FileError::Unavailable("no blob store is configured".into()))
+    }
+
+    /// Stores a file, which no message uses yet. Nothing is left of one that is not accepted.
+    pub async fn upload(
+        &self,
+        caller: &Principal,
+        upload: FileUpload,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created<File>, FileError> {
+        let blobs = self.blobs()?;
+        let FileUpload {
+            name,
+            declared_type,
+            content,
+        } = upload;
+        let blob = self.new_blob();
+        let intake = Intake::new(declared_type.as_deref(), name.as_ref());
+        let (content, received) = intake.read(content);
+        blobs.put(blob, content).await?;
+        let received = received.finish(&self.accepted);
+        let created = self
+            .create(caller, blob, (name, declared_type), received, key)
+            .await;
+        if created.as_ref().map_or(true, |created| created.is_replayed) {
+            // Otherwise, the sweep of blobs without files deletes it.
+            let _ = blobs.delete(blob).await;
+        }
+        created
+    }
+
+    async fn create(
+        &self,
+        caller: &Principal,
+        blob: BlobKey,
+        (name, declared_type): (Option<FileName>, Option<String>),
+        received: Received,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created<File>, FileError> {
+        let now = self.ports.clock.now();
+        let content = UploadedContent {
+            name: name.as_ref().map(FileName::as_str),
+            declared_type: declared_type.as_deref(),
+            sha256: received.sha256,
+        };
+        let entry = idempotency::new_entry(caller, "files.create", key, &content, now);
+        let outcome = match received.media_type {
+            Err(refusal) => Err(FileError::NotAccepted(refusal)),
+            Ok(media_type) => {
+                let name = name.unwrap_or_else(|| FileName::of_type(media_type));
+                let file = File {
+                    reference: FileReference {
+                        id: FileId::new(self.ports.ids.next_id()),
+                        name: name.as_str().to_owned(),
+                        media_type,
+                        bytes: received.bytes,
+                    },
+                    sha256: received.sha256,
+                    created_at: now,
+                    expires_at: Some(now + UNUSED_LIFE),
+                };
+                let create = CreateFile {
+                    row: FileRow {
+                        tenant: caller.tenant.clone(),
+                        file: file.clone(),
+                        blob,
+                        creator: caller.id.clone(),
+                    },
+                    idempotency: with_result(entry.as_ref(), &file),
+                };
+                match self.ports.writes.of_uncached().write(create).await? {
+                    Idempotent::Applied(()) => Ok(Idempotent::Applied(file)),
+                    Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),
+                }
+            }
+        };
+        let records = &*self.ports.idempotency;
+        created(records, &caller.tenant, entry.as_ref(), outcome).await
+    }
+
+    fn new_blob(&self) -> BlobKey {
+        let mut bytes = [0; 16];
+        self.ports.ids.fill_random(&mut bytes);
+        BlobKey::from_random(bytes)
+    }
+
+    /// Finds a file that the caller may read.
+    pub async fn find(&self, caller: &Principal, id: FileId) -> Result<File, FileError> {
+        Ok(self.find_stored(caller, id).await?.file)
+    }
+
+    async fn find_stored(&self, caller: &Principal, id: FileId) -> Result<StoredFile, FileError> {
+        let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
+        let now = self.ports.clock.now();
+        let found = found
+            .filter(|file| !file.is_expired(now) && file.may_be_read_by(caller))
+            .ok_or(FileError::NotFound)?;
+        let needed = match found.file.expires_at {
+            Some(_) => Scope::ChatWrite,
+            None => Scope::ConversationsRead,
+        };
+        if !caller.scopes.contains(needed) {
+            return Err(FileError::NotPermitted(needed));
+        }
+        Ok(found)
+    }
+
+    /// Returns a file and its content, or a range of that which `range` chooses by the size.
+    pub async fn content(
+        &self,
+        caller: &Principal,
+        id: FileId,
+        range: impl FnOnce(&File) -> Range<u64> + Send,
+    ) -> Result<(File, BlobStream), FileError> {
+        let blobs = self.blobs()?;
+        let found = self.find_stored(caller, id).await?;
+        let range = range(&found.file);
+        let content = blobs.read(found.blob, range).await;
+        Ok((found.file, content?))
+    }
+
+    /// Deletes a file that no message uses.
+    pub async fn delete(&self, caller: &Principal, id: FileId) -> Result<(), FileError> {
+        let found = self.find_stored(caller, id).await?;
+        let delete = DeleteFile {
+            tenant: caller.tenant.clone(),
+            id: found.file.reference.id,
+        };
+        match self.ports.writes.of_uncached().write(delete).await? {
+            DeleteFileOutcome::Deleted => Ok(()),
+            DeleteFileOutcome::InUse => Err(FileError::InUse),
+        }
+    }
+}
