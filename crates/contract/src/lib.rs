@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Ports outside a store have their own macros: `reply_engine_contract!`, `rate_limiter_contract!`,
-//! `event_bus_contract!`, `tool_provider_contract!`. Adapters between several nodes also run
+//! `event_bus_contract!`, `tool_provider_contract!`, `blob_store_contract!`. Adapters between several nodes also run
 //! `shared_rate_limiter_contract!` and `shared_event_bus_contract!`.
 //!
 //! To add a promise, write a `pub async fn` in the file of its port, with a sentence as its name,
@@ -40,6 +40,7 @@ pub mod agent_repository;
 pub mod agent_versions;
 pub mod begin_turn;
 pub mod begin_turn_rejections;
+pub mod blob_store;
 pub mod cancel_turn;
 pub mod claimed_keys;
 pub mod completed_turn_keys;

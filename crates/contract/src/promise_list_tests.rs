@@ -56,6 +56,11 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
         include_str!("newer_version.rs"),
     ),
     (
+        "blob_store",
+        include_str!("blob_store.rs"),
+        include_str!("blob_store.rs"),
+    ),
+    (
         "reply_engine",
         include_str!("reply_engine.rs"),
         include_str!("reply_engine.rs"),

@@ -8,6 +8,7 @@ use dev_tools::{
     postgres::{Database, Pooler, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
     redis_server::RedisProcess,
+    s3_server::S3Process,
     steps::Steps,
 };
 
@@ -51,6 +52,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let database = steps.run("database", || Database::provide(options.install))?;
     if needs_redis(&options.arguments) {
         steps.run("Redis", || RedisProcess::provide(options.install))?;
+    }
+    if options.heavy && needs_s3(&options.arguments) {
+        steps.run("S3", S3Process::provide)?;
     }
     let is_the_service_tested = tests_the_service(&options.arguments);
     if is_the_service_tested {
@@ -173,6 +177,11 @@ fn needs_clients(arguments: &[String]) -> bool {
 /// Returns true if tests may run that start a Redis server.
 fn needs_redis(arguments: &[String]) -> bool {
     tests_one_of(&["api", "redis_nodes"], arguments)
+}
+
+/// Returns true if tests may run that start a server with the protocol of S3.
+fn needs_s3(arguments: &[String]) -> bool {
+    tests_one_of(&["blob_store"], arguments)
 }
 
 fn tests_one_of(wanted: &[&str], arguments: &[String]) -> bool {

@@ -1,4 +1,4 @@
-//! Tools of the developer commands: running programs, named steps, throw-away Postgres and Redis
+//! Tools of the developer commands: running programs, named steps, throw-away Postgres, Redis and S3
 //! servers.
 //!
 //! Few dependencies, since `cargo xtask` is built before any of its commands runs.
@@ -11,4 +11,5 @@ pub mod memory;
 pub mod postgres;
 pub mod process;
 pub mod redis_server;
+pub mod s3_server;
 pub mod steps;

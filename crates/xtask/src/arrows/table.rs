@@ -18,6 +18,7 @@ const HTTP: &[&str] = &[
 const ADAPTERS: &[&str] = &[
     "postgres_store",
     "sqlite_store",
+    "blob_store",
     "rule_engine",
     "llm_engine",
     "built_in_tools",
@@ -44,6 +45,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ("relational", &[PORTS]),
     ("postgres_store", &[PORTS, &["relational"]]),
     ("sqlite_store", &[PORTS, &["relational"]]),
+    ("blob_store", &[PORTS]),
     ("rule_engine", &[PORTS, &["cpu_pool"]]),
     ("llm_engine", &[PORTS, &["http_clients"]]),
     ("scripted_engine", &[PORTS]),
@@ -93,6 +95,7 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("redis", &["redis_nodes"]),
+    ("object_store", &["blob_store"]),
     (
         "actix",
         &[
@@ -139,6 +142,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "relational",
             "postgres_store",
             "sqlite_store",
+            "blob_store",
             "rule_engine",
             "llm_engine",
             "scripted_engine",

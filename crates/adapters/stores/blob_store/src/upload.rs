@@ -1,0 +1,148 @@
+//! Uploads in pieces, with bounded memory.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt as _, path::Path};
+use ports::{BlobError, BlobStream, error::one_line};
+use tokio::{runtime::Handle, sync::Semaphore};
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use crate::{
+    error::unavailable,
+    spool::{Spool, Spooled},
+};
+
+/// The size of a write to a folder.
+const WRITE_BYTES: usize = 256 * 1024;
+/// The size of a part of a bucket's object: the smallest that all services allow.
+const PART_BYTES: usize = 5 * 1024 * 1024;
+/// The parts in memory at a time, of all uploads of this process.
+const PARTS_IN_MEMORY: usize = 4;
+
+/// The way in which blobs reach the store.
+#[derive(Debug)]
+pub(crate) struct Uploads {
+    objects: Arc<dyn ObjectStore>,
+    tasks: TaskTracker,
+    /// The parts that may be in memory; none for a folder, which takes pieces of any size.
+    parts: Option<Semaphore>,
+}
+
+impl Uploads {
+    pub(crate) fn to_folder(objects: Arc<dyn ObjectStore>, tasks: TaskTracker) -> Self {
+        Self {
+            objects,
+            tasks,
+            parts: None,
+        }
+    }
+
+    pub(crate) fn to_bucket(objects: Arc<dyn ObjectStore>, tasks: TaskTracker) -> Self {
+        Self {
+            objects,
+            tasks,
+            parts: Some(Semaphore::new(PARTS_IN_MEMORY)),
+        }
+    }
+
+    pub(crate) async fn put(&self, path: &Path, content: BlobStream) -> Result<(), BlobError> {
+        match &self.parts {
+            None => self.write(path, content).await,
+            Some(parts) => self.send(path, collect(content).await?, parts).await,
+        }
+    }
+
+    /// Writes a content while it arrives: a file appears under its name when it is complete.
+    async fn write(&self, path: &Path, mut content: BlobStream) -> Result<(), BlobError> {
+        let mut upload = self.begin(path).await?;
+        let mut piece = BytesMut::new();
+        while let Some(next) = content.next().await {
+            piece.extend_from_slice(&next?);
+            if piece.len() >= WRITE_BYTES {
+                upload.put(piece.split().freeze()).await?;
+            }
+        }
+        if !piece.is_empty() {
+            upload.put(piece.freeze()).await?;
+        }
+        upload.complete().await
+    }
+
+    /// Sends a whole content, in parts if it is large.
+    async fn send(
+        &self,
+        path: &Path,
+        mut content: Spooled,
+        parts: &Semaphore,
+    ) -> Result<(), BlobError> {
+        let is_small = content.remaining() <= PART_BYTES as u64;
+        if is_small {
+            let _permit = parts.acquire().await.map_err(unavailable)?;
+            let whole = content.read(PART_BYTES).await.map_err(unavailable)?;
+            let stored = self.objects.put(path, whole.into()).await;
+            return stored.map(drop).map_err(unavailable);
+        }
+        let mut upload = self.begin(path).await?;
+        while content.remaining() > 0 {
+            let _permit = parts.acquire().await.map_err(unavailable)?;
+            let part = content.read(PART_BYTES).await.map_err(unavailable)?;
+            upload.put(part).await?;
+        }
+        upload.complete().await
+    }
+
+    async fn begin(&self, path: &Path) -> Result<Upload, BlobError> {
+        let upload = self.objects.put_multipart(path).await;
+        Ok(Upload {
+            unfinished: Some(upload.map_err(unavailable)?),
+            tasks: self.tasks.clone(),
+        })
+    }
+}
+
+async fn collect(mut content: BlobStream) -> Result<Spooled, BlobError> {
+    let mut spool = Spool::default();
+    while let Some(piece) = content.next().await {
+        spool.push(piece?).await.map_err(unavailable)?;
+    }
+    spool.finish().await.map_err(unavailable)
+}
+
+/// An upload that is aborted unless it completes.
+struct Upload {
+    unfinished: Option<Box<dyn MultipartUpload>>,
+    tasks: TaskTracker,
+}
+
+impl Upload {
+    async fn put(&mut self, part: Bytes) -> Result<(), BlobError> {
+        let Some(upload) = &mut self.unfinished else {
+            return Ok(());
+        };
+        upload.put_part(part.into()).await.map_err(unavailable)
+    }
+
+    async fn complete(mut self) -> Result<(), BlobError> {
+        if let Some(upload) = &mut self.unfinished {
+            upload.complete().await.map_err(unavailable)?;
+        }
+        self.unfinished = None;
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // Without a runtime, as when the process ends, folders clean up by themselves.
+        if let (Some(mut upload), Ok(_)) = (self.unfinished.take(), Handle::try_current()) {
+            self.tasks.spawn(async move {
+                if let Err(error) = upload.abort().await {
+                    warn!(error = %one_line(&error), "a broken-off upload was not cleaned up");
+                }
+            });
+        }
+    }
+}
