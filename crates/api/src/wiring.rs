@@ -1,6 +1,7 @@
 //! Builds the whole service. Only this module names adapters.
 
 mod auth;
+mod blobs;
 mod documents;
 mod engines;
 mod nodes;
@@ -34,6 +35,7 @@ use application::{
     cache::{CachedPorts, CachedWrites},
     erasure::Eraser,
     expiry::ConversationExpiry,
+    files::BlobCleanup,
     followers::{FollowerRunner, FollowerWork},
     node::Node,
     purge::Purge,
@@ -46,7 +48,7 @@ use kit::{
     state::HttpState,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, Storage, ToolProvider};
+use ports::{BlobStore, Clock, IdSource, Storage, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use writes::Writes;
 
@@ -119,7 +121,9 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let (clock, ids) = system();
     let node = Arc::new(register_node(&parts, &ids).await?);
     let realtime = realtime::wire(&parts, &clock).await?;
-    let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
+    let blobs = blobs::open(&parts, &ids).await?;
+    start_blob_cleanup(&parts, blobs.as_ref(), &clock);
+    let cached = services::cached_ports(&parts, blobs, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node, &cached.writes);
 
@@ -145,6 +149,19 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         services: seal(services),
         turns,
     })
+}
+
+/// Starts the deletion of contents that no file has.
+fn start_blob_cleanup(
+    parts: &Parts<'_>,
+    blobs: Option<&Arc<dyn BlobStore>>,
+    clock: &Arc<dyn Clock>,
+) {
+    if let Some(blobs) = blobs {
+        let files = Arc::clone(&parts.storage.files);
+        let cleanup = BlobCleanup::new(files, Arc::clone(blobs), Arc::clone(clock));
+        parts.tasks.spawn(cleanup.run(parts.stop.clone()));
+    }
 }
 
 /// Registers this process as a node.

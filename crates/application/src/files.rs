@@ -1,5 +1,6 @@
 //! The use cases of files.
 
+mod blob_cleanup;
 mod intake;
 
 use std::ops::Range;
@@ -14,6 +15,7 @@ use ports::{
 use serde::Serialize;
 use writes::{CreateFile, DeleteFile, DeleteFileOutcome};
 
+pub use self::blob_cleanup::BlobCleanup;
 use self::intake::{Intake, Received};
 use crate::{
     IdempotencyConflict,
@@ -210,7 +212,7 @@ impl FileService {
         &self,
         caller: &Principal,
         id: FileId,
-        range: impl FnOnce(&File) -> Range<u64> + Send,
+        range: impl FnOnce(&File) -> Range<u64>,
     ) -> Result<(File, BlobStream), FileError> {
         let blobs = self.blobs()?;
         let found = self.find_stored(caller, id).await?;

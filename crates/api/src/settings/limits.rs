@@ -142,6 +142,11 @@ fn sizes(values: &mut Values) -> Sizes {
             default.body_bytes,
             1_024..=16 * 1024 * 1024,
         ),
+        file_bytes: read(
+            "LIMITS__SIZES__FILE_BYTES",
+            default.file_bytes,
+            1_024..=1024 * MIB,
+        ),
         url_bytes: read("LIMITS__SIZES__URL_BYTES", default.url_bytes, URL),
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, ConversationSettings, DatabaseSettings,
-    EngineSettings, ErasureSettings, EventSettings, LimitSettings, LogSettings, MisnamedVariable,
-    ModelSettings, RegionSettings, ServerSettings, SettingKey, SettingsError, ToolServer,
-    protocols, sources::gather, tool_servers, values::Values,
+    EngineSettings, ErasureSettings, EventSettings, FileSettings, LimitSettings, LogSettings,
+    MisnamedVariable, ModelSettings, RegionSettings, ServerSettings, SettingKey, SettingsError,
+    ToolServer, protocols, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -41,6 +41,8 @@ pub struct Settings {
     pub tool_servers: Vec<ToolServer>,
     /// `EVENTS__…`: the event log.
     pub events: EventSettings,
+    /// `FILES__…`: files.
+    pub files: FileSettings,
     /// The erasure of deleted data.
     pub erasure: ErasureSettings,
     /// Settings of conversations.
@@ -120,6 +122,7 @@ impl Settings {
             models: ModelSettings::read(values, &[RULES]),
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
+            files: FileSettings::read(values),
             erasure: ErasureSettings::read(values),
             conversations: ConversationSettings::read(values),
             log: LogSettings::read(values),

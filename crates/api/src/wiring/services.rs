@@ -5,14 +5,14 @@ use std::sync::Arc;
 use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService,
-    ExportService, Toolbox, TurnService, UserService,
+    ExportService, FileService, Toolbox, TurnService, UserService,
     cache::{
         CachedAgents, CachedConversations, CachedPorts, CachedUsers, CachedWrites, Caches,
         FollowedTurns,
     },
 };
 use kit::state::{HttpState, Services};
-use ports::{Clock, IdSource};
+use ports::{BlobStore, Clock, IdSource};
 
 use super::{Parts, Turns, auth::document_source, realtime::Realtime};
 
@@ -71,6 +71,7 @@ pub(super) fn build(
             storage.feedback,
             storage.search,
         ),
+        files: FileService::new(cached.clone(), settings.files.types.clone()),
         users: UserService::new(cached.clone(), storage.users),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
@@ -89,6 +90,7 @@ pub(super) fn build(
 /// Returns the ports that every chat uses, with caches in front of them.
 pub(super) fn cached_ports(
     parts: &Parts<'_>,
+    blobs: Option<Arc<dyn BlobStore>>,
     caches: &Caches,
     clock: &Arc<dyn Clock>,
     ids: &Arc<dyn IdSource>,
@@ -111,6 +113,8 @@ pub(super) fn cached_ports(
     );
     CachedPorts {
         users: Arc::new(users),
+        files: Arc::clone(&storage.files),
+        blobs,
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(FollowedTurns::new(

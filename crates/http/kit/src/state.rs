@@ -8,7 +8,7 @@ use std::{
 use access::{Authenticator, CredentialService, Tickets, UserTokens};
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, ExportService,
-    KeyedSemaphore, Toolbox, TurnService, UserService,
+    FileService, KeyedSemaphore, Toolbox, TurnService, UserService,
     live_turns::LiveTurns,
     node::Node,
     principal_limits::PrincipalLimits,
@@ -115,6 +115,8 @@ pub struct Services {
     pub typing: Arc<Typing>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
+    /// Files.
+    pub files: FileService,
     /// Users.
     pub users: UserService,
     /// Exports.

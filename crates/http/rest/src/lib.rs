@@ -7,6 +7,7 @@ pub mod conversations;
 pub mod credentials;
 pub mod events;
 pub mod exports;
+pub mod files;
 pub mod health;
 pub mod limits_endpoint;
 pub mod nodes;
@@ -79,6 +80,11 @@ kit::operations! {
     put "/api/users" users::put_user AnyOf(&[UsersAdmin]); reads_query;
     patch "/api/users" users::patch_user AnyOf(&[UsersAdmin]); reads_query;
     delete "/api/users" users::erase_user AnyOf(&[UsersAdmin]); reads_query;
+
+    post "/api/files" files::create_file AnyOf(&[ChatWrite]); idempotent, located, takes_file;
+    get "/api/files/{id}" files::get_file AnyOf(&[ChatWrite, ConversationsRead]); served = Home;
+    delete "/api/files/{id}" files::delete_file AnyOf(&[ChatWrite]); ;
+    get "/api/files/{id}/content" files::get_file_content AnyOf(&[ChatWrite, ConversationsRead]); served = Home;
 
     get "/api/turns" turns::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;

@@ -13,6 +13,8 @@ mod security_headers;
 mod trace_request;
 mod unread_body;
 
+pub(crate) use unread_body::UnreadBody;
+
 use actix_web::{
     HttpMessage as _, HttpResponse,
     dev::{ServiceRequest, ServiceResponse},
@@ -34,8 +36,6 @@ pub fn reject(request: ServiceRequest, error: ApiError) -> ServiceResponse {
     // `ServiceRequest::into_response` would drop the error, from which `problem_responses` writes
     // the body.
     let (request, payload) = request.into_parts();
-    request
-        .extensions_mut()
-        .insert(unread_body::UnreadBody(payload));
+    request.extensions_mut().insert(UnreadBody(payload));
     ServiceResponse::new(request, HttpResponse::from_error(error))
 }

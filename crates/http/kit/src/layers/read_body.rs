@@ -54,7 +54,9 @@ async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
             "an upgrade must not have a body",
         ));
     }
-    if let Some(max) = max_body_bytes(request, &state) {
+    if takes_file(request, &state) {
+        check_declared(request, state.bodies.sizes.file_bytes as usize)?;
+    } else if let Some(max) = max_body_bytes(request, &state) {
         let body = read_limited(request, &state, max).await?;
         request.set_payload(Payload::from(body));
         ConnectionState::of(request.request()).body_received();
@@ -92,6 +94,14 @@ fn own_body_bytes(request: &ServiceRequest, state: &HttpState) -> Option<usize> 
     operation?.body_bytes
 }
 
+/// Returns true if a handler reads the body itself, for a caller that is known.
+fn takes_file(request: &ServiceRequest, state: &HttpState) -> bool {
+    let path = routed_path(request.request());
+    let operation = state.operations.of_request(request.method().as_str(), path);
+    let is_known = request.extensions().contains::<Arc<AuthContext>>();
+    is_known && operation.is_some_and(|operation| operation.takes_file)
+}
+
 fn is_upgrade(request: &ServiceRequest, state: &HttpState) -> bool {
     state
         .operations
@@ -111,11 +121,8 @@ fn has_body(request: &ServiceRequest) -> bool {
     }
 }
 
-async fn read_limited(
-    request: &mut ServiceRequest,
-    state: &HttpState,
-    max: usize,
-) -> Result<Bytes, ApiError> {
+/// Checks the head of a body. Returns its length, if that is declared.
+fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>, ApiError> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         let error = ApiError::new(ProblemCode::UnsupportedMediaType);
@@ -126,6 +133,15 @@ async fn read_limited(
     if declared.is_some_and(|length| length > max) {
         return Err(ApiError::new(ProblemCode::BodyTooLarge));
     }
+    Ok(declared)
+}
+
+async fn read_limited(
+    request: &mut ServiceRequest,
+    state: &HttpState,
+    max: usize,
+) -> Result<Bytes, ApiError> {
+    let declared = check_declared(request, max)?;
     let mut payload = request.take_payload();
     let collected = collect(&mut payload, max, declared.unwrap_or(0));
     let collected = tokio::time::timeout(state.bodies.deadline, collected).await;

@@ -11,7 +11,7 @@ use actix_web::{
 use server::hold_until_sent;
 
 /// The rest of a request's body, from the rejection to the response.
-pub(super) struct UnreadBody(pub(super) Payload);
+pub(crate) struct UnreadBody(pub(crate) Payload);
 
 /// Keeps the rest of a rejected request's body until the response is sent.
 pub(super) fn hold_unread_body(response: ServiceResponse) -> ServiceResponse {

@@ -96,6 +96,8 @@ pub struct Operation {
     pub ends_turn: bool,
     /// The maximum size in bytes of the bodies of keys and clients, if it is not that of all bodies.
     pub body_bytes: Option<usize>,
+    /// The request body is a file, which the handler reads.
+    pub takes_file: bool,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -145,6 +147,7 @@ impl Operation {
             starts_turn: false,
             ends_turn: false,
             body_bytes: None,
+            takes_file: false,
             optional_body: false,
             names_agent: false,
             unlimited: false,

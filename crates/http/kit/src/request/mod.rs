@@ -7,6 +7,7 @@ mod page_permit;
 mod path;
 mod preconditions;
 mod query;
+mod upload;
 
 pub use accept::{accepts, lists};
 pub use idempotency::{
@@ -20,3 +21,4 @@ pub use path::{PathId, ResourceId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};
 pub use query::QueryParameters;
 pub(crate) use query::unsigned;
+pub use upload::Upload;

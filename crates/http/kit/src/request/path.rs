@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload};
-use domain::{AgentId, ConversationId, MessageId, NoteId, ProblemCode, TurnId};
+use domain::{AgentId, ConversationId, FileId, MessageId, NoteId, ProblemCode, TurnId};
 
 use crate::problem::ApiError;
 
@@ -30,6 +30,10 @@ impl ResourceId for AgentId {
 
 impl ResourceId for ConversationId {
     const NOT_FOUND: ProblemCode = ProblemCode::ConversationNotFound;
+}
+
+impl ResourceId for FileId {
+    const NOT_FOUND: ProblemCode = ProblemCode::FileNotFound;
 }
 
 impl ResourceId for TurnId {

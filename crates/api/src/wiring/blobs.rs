@@ -1,0 +1,61 @@
+//! The blob store that the configuration names.
+
+use std::{env, sync::Arc};
+
+use anyhow::{Context, Result, bail};
+use blob_store::BlobStoreAddress;
+use domain::BlobStoreId;
+use ports::{BlobStore, IdSource};
+
+use super::{Parts, Store};
+
+/// Opens the blob store, and checks that it belongs to the database. Returns `None` if there is none, and in far
+/// regions, which read contents at home.
+pub(super) async fn open(
+    parts: &Parts<'_>,
+    ids: &Arc<dyn IdSource>,
+) -> Result<Option<Arc<dyn BlobStore>>> {
+    if parts.peers.home.is_some() {
+        return Ok(None);
+    }
+    let Some(address) = address(parts)? else {
+        tracing::warn!("files are unavailable: FILES__URL is not set");
+        return Ok(None);
+    };
+    let blobs = blob_store::open(&address, env::vars_os(), &parts.tasks).context("FILES__URL")?;
+    check(parts, &blobs, ids).await.context("FILES__URL")?;
+    Ok(Some(Arc::new(blobs)))
+}
+
+/// The configured address, or a folder beside the file of the database.
+fn address(parts: &Parts<'_>) -> Result<Option<BlobStoreAddress>> {
+    if let Some(address) = &parts.settings.files.url {
+        return Ok(Some(address.clone()));
+    }
+    let file = Store::file(&parts.settings.database.url)?;
+    Ok(file.map(|file| {
+        let mut folder = file.into_os_string();
+        folder.push("-files");
+        BlobStoreAddress::Folder(folder.into())
+    }))
+}
+
+/// The database and the blob store know each other by the id of the store. A cleanup would delete the contents
+/// of another database.
+async fn check(parts: &Parts<'_>, blobs: &dyn BlobStore, ids: &Arc<dyn IdSource>) -> Result<()> {
+    let files = &parts.storage.files;
+    let expected = match files.blob_store().await? {
+        Some(recorded) => recorded,
+        None => {
+            let mut bytes = [0; 16];
+            ids.fill_random(&mut bytes);
+            let claimed = blobs.claim(BlobStoreId::from_random(bytes)).await?;
+            files.record_blob_store(claimed).await?
+        }
+    };
+    match blobs.id().await? {
+        Some(id) if id == expected => Ok(()),
+        Some(_) => bail!("the files there belong to another database"),
+        None => bail!("the files of this database are not there"),
+    }
+}

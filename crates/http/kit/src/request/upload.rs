@@ -1,0 +1,126 @@
+//! Bodies that are a file: they are streamed, and never in memory as a whole.
+
+use std::{future::ready, io, mem, time::Duration};
+
+use actix_web::{
+    FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header, web::Data,
+};
+use application::{FileError, FileUpload};
+use domain::{FileName, ProblemCode};
+use futures::{StreamExt as _, future::join};
+use ports::{BlobError, BlobStream};
+use server::ConnectionState;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
+use tokio_util::bytes::Bytes;
+
+use crate::{layers::UnreadBody, problem::ApiError, state::HttpState};
+
+/// The average number of bytes in a second that must arrive, once the deadline of other bodies is over.
+const MIN_BYTES_PER_SECOND: u64 = 16 * 1024;
+
+/// A request whose body is a file.
+pub struct Upload {
+    request: HttpRequest,
+    payload: Payload,
+    limit: u64,
+    /// The time within which the next bytes must arrive, and after which their rate counts.
+    deadline: Duration,
+}
+
+impl FromRequest for Upload {
+    type Error = ApiError;
+    type Future = std::future::Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let Some(state) = request.app_data::<Data<HttpState>>() else {
+            return ready(Err(ApiError::new(ProblemCode::Internal)));
+        };
+        ready(Ok(Self {
+            request: request.clone(),
+            payload: mem::replace(payload, Payload::None),
+            limit: state.bodies.sizes.file_bytes.into(),
+            deadline: state.bodies.deadline,
+        }))
+    }
+}
+
+impl Upload {
+    /// Returns the outcome of `store`, which reads the content while it arrives.
+    pub async fn store<T>(
+        mut self,
+        store: impl AsyncFnOnce(FileUpload) -> Result<T, FileError>,
+    ) -> Result<T, ApiError> {
+        let headers = self.request.headers();
+        let disposition = headers.get(header::CONTENT_DISPOSITION);
+        let declared = headers.get(header::CONTENT_TYPE);
+        let (sender, content) = channel();
+        let upload = FileUpload {
+            name: disposition.and_then(|value| FileName::from_disposition(value.as_bytes())),
+            declared_type: declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned)),
+            content,
+        };
+        let ((), stored) = join(self.receive(sender), store(upload)).await;
+        Ok(stored?)
+    }
+
+    /// Passes the body on as it arrives. The rest of one that is not read is held until the response is sent.
+    async fn receive(&mut self, sender: mpsc::Sender<Result<Bytes, ApiError>>) {
+        let started = Instant::now();
+        let mut received = 0;
+        loop {
+            let next = timeout(self.deadline, self.payload.next());
+            let next = tokio::select! {
+                next = next => next,
+                () = sender.closed() => break,
+            };
+            let chunk = match next {
+                Ok(None) => {
+                    ConnectionState::of(&self.request).body_received();
+                    return;
+                }
+                Ok(Some(Ok(chunk))) => {
+                    received += chunk.len() as u64;
+                    self.check(received, started.elapsed()).map(|()| chunk)
+                }
+                Ok(Some(Err(error))) => Err(cut_off(&error)),
+                Err(_elapsed) => Err(ApiError::new(ProblemCode::RequestTimeout)),
+            };
+            let is_end = chunk.is_err();
+            if sender.send(chunk).await.is_err() || is_end {
+                break;
+            }
+        }
+        let unread_body = UnreadBody(mem::replace(&mut self.payload, Payload::None));
+        self.request.extensions_mut().insert(unread_body);
+    }
+
+    fn check(&self, received: u64, elapsed: Duration) -> Result<(), ApiError> {
+        if received > self.limit {
+            return Err(ApiError::new(ProblemCode::BodyTooLarge));
+        }
+        let is_slow = received / MIN_BYTES_PER_SECOND < elapsed.as_secs();
+        if elapsed > self.deadline && is_slow {
+            return Err(ApiError::new(ProblemCode::RequestTimeout));
+        }
+        Ok(())
+    }
+}
+
+fn channel() -> (mpsc::Sender<Result<Bytes, ApiError>>, BlobStream) {
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, ApiError>>(1);
+    let content = futures::stream::unfold(receiver, |mut receiver| async {
+        Some((receiver.recv().await?, receiver))
+    });
+    let content = content.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into())));
+    (sender, Box::pin(content))
+}
+
+fn cut_off(error: &actix_web::error::PayloadError) -> ApiError {
+    let source = io::Error::other(error.to_string());
+    let error = ApiError::new(ProblemCode::MalformedJson);
+    let detail = "The connection was closed before the end of the body.";
+    error.with_detail(detail).with_source(source)
+}

@@ -1,0 +1,197 @@
+//! `/api/files`.
+
+use std::ops::Range;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{self, HeaderValue},
+};
+use application::FileUpload;
+use domain::{File, FileId, ProblemCode};
+use futures::TryStreamExt as _;
+use kit::{
+    auth::{Authorized, ChatWrite, TurnsRead},
+    problem::ApiError,
+    request::{IdempotencyHeader, PathId, Upload, created_response},
+};
+
+/// Upload a file for a message.
+///
+/// The body is the content; `Content-Disposition` can name the file. The content decides about the type; the
+/// declared type distinguishes kinds of text. A file that no message uses is deleted after 24 hours.
+#[utoipa::path(
+    post, path = "/api/files", operation_id = "create_file", tag = "Files",
+    params(("Content-Disposition" = Option<String>, Header, description = "The name of the file, such as `attachment; filename=\"photo.png\"`.")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The content, with its media type in `Content-Type`."),
+    responses((status = 201, description = "The file.", body = File)),
+)]
+pub async fn create_file(
+    authorized: Authorized<ChatWrite>,
+    key: IdempotencyHeader,
+    upload: Upload,
+) -> Result<HttpResponse, ApiError> {
+    let (files, caller) = (&authorized.files, authorized.caller());
+    let store = async |upload: FileUpload| files.upload(caller, upload, key.0).await;
+    let created = upload.store(store).await?;
+    let path = format!("/api/files/{}", created.value.reference.id);
+    Ok(created_response(path, created.is_replayed).json(created.value))
+}
+
+/// Read what is known about a file.
+///
+/// A file that no message uses can be read by its creator, with `chat:write`. Later it can be read by those who
+/// can read one of the conversations that use it, with `conversations:read`.
+#[utoipa::path(
+    get, path = "/api/files/{id}", operation_id = "get_file", tag = "Files",
+    params(("id" = FileId, Path, description = "The file.")),
+    responses((status = 200, description = "The file.", body = File)),
+)]
+pub async fn get_file(
+    authorized: Authorized<TurnsRead>,
+    id: PathId<FileId>,
+) -> Result<HttpResponse, ApiError> {
+    let found = authorized.files.find(authorized.caller(), id.0).await?;
+    Ok(HttpResponse::Ok().json(found))
+}
+
+/// Delete a file that no message uses.
+#[utoipa::path(
+    delete, path = "/api/files/{id}", operation_id = "delete_file", tag = "Files",
+    params(("id" = FileId, Path, description = "The file.")),
+    responses((status = 204, description = "The file is deleted.")),
+)]
+pub async fn delete_file(
+    authorized: Authorized<ChatWrite>,
+    id: PathId<FileId>,
+) -> Result<HttpResponse, ApiError> {
+    authorized.files.delete(authorized.caller(), id.0).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Read the content of a file, or a range of it.
+#[utoipa::path(
+    get, path = "/api/files/{id}/content", operation_id = "get_file_content", tag = "Files",
+    params(
+        ("id" = FileId, Path, description = "The file."),
+        ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=0-1023`."),
+        ("If-Range" = Option<String>, Header, description = "The `ETag` for which `Range` holds; otherwise the whole content is returned."),
+    ),
+    responses(
+        (status = 200, description = "The content.", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, description = "The range.", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 416, description = "The range begins after the end of the content."),
+    ),
+)]
+pub async fn get_file_content(
+    authorized: Authorized<TurnsRead>,
+    id: PathId<FileId>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let chosen = |file: &File| match requested_range(&request, file) {
+        Requested::Whole => 0..file.reference.bytes,
+        Requested::Range(range) => range,
+        Requested::Unsatisfiable => 0..0,
+    };
+    let found = authorized.files.content(authorized.caller(), id.0, chosen);
+    let (file, content) = found.await?;
+    let size = file.reference.bytes;
+    let mut response = match requested_range(&request, &file) {
+        Requested::Whole => HttpResponse::Ok(),
+        Requested::Range(range) => {
+            let mut response = HttpResponse::PartialContent();
+            let described = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+            response.insert_header((header::CONTENT_RANGE, described));
+            response.no_chunking(range.end - range.start);
+            response
+        }
+        Requested::Unsatisfiable => {
+            let mut response = HttpResponse::RangeNotSatisfiable();
+            response.insert_header((header::CONTENT_RANGE, format!("bytes */{size}")));
+            return Ok(response.finish());
+        }
+    };
+    if response_is_whole(&request, &file) {
+        response.no_chunking(size);
+    }
+    add_headers(&mut response, &file);
+    let content =
+        content.map_err(|error| ApiError::new(ProblemCode::FilesUnavailable).with_source(error));
+    Ok(response.streaming(content))
+}
+
+fn response_is_whole(request: &HttpRequest, file: &File) -> bool {
+    matches!(requested_range(request, file), Requested::Whole)
+}
+
+fn add_headers(response: &mut actix_web::HttpResponseBuilder, file: &File) {
+    let media_type = file.reference.media_type;
+    let kind = if media_type.is_inline() {
+        "inline"
+    } else {
+        "attachment"
+    };
+    response
+        .insert_header((header::CONTENT_TYPE, media_type.as_str()))
+        .insert_header((header::ACCEPT_RANGES, "bytes"))
+        .insert_header((header::ETAG, etag(file)))
+        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, "sandbox"))
+        .insert_header((
+            header::CONTENT_DISPOSITION,
+            disposition(kind, &file.reference.name),
+        ));
+}
+
+fn etag(file: &File) -> String {
+    format!("\"{}\"", file.sha256)
+}
+
+/// The header with a name of any characters (RFC 6266).
+fn disposition(kind: &str, name: &str) -> HeaderValue {
+    use std::fmt::Write as _;
+    let mut encoded = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    let value = format!("{kind}; filename*=UTF-8''{encoded}");
+    HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("attachment"))
+}
+
+/// The part of a content that a request asks for.
+enum Requested {
+    Whole,
+    Range(Range<u64>),
+    Unsatisfiable,
+}
+
+/// Reads `Range` and `If-Range`. Several ranges, and malformed ones, are ignored.
+fn requested_range(request: &HttpRequest, file: &File) -> Requested {
+    let headers = request.headers();
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+    };
+    let is_current = text(header::IF_RANGE).is_none_or(|tag| tag == etag(file));
+    let range = text(header::RANGE).filter(|_| is_current);
+    let range = range.and_then(|range| range.strip_prefix("bytes=")?.trim().split_once('-'));
+    let Some((first, last)) = range.filter(|(_, last)| !last.contains(',')) else {
+        return Requested::Whole;
+    };
+    let size = file.reference.bytes;
+    let range = match (first.parse::<u64>(), last.parse::<u64>()) {
+        (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1).min(size),
+        (Ok(first), _) if last.is_empty() => first..size,
+        (_, Ok(length)) if first.is_empty() => size.saturating_sub(length)..size,
+        _ => return Requested::Whole,
+    };
+    if range.is_empty() {
+        return Requested::Unsatisfiable;
+    }
+    Requested::Range(range)
+}
