@@ -47,6 +47,8 @@ pub fn request(number: u32) -> ModelRequest {
         context: None,
         history: Arc::default(),
         message: "Hello, what can you do? 🦊".into(),
+        files: Vec::new(),
+        file_contents: Arc::default(),
         steps: Vec::new(),
         earlier_steps: Vec::new(),
         tools: Arc::default(),

@@ -80,6 +80,7 @@ problem_codes! {
     BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the limit in `/api/limits`.";
     UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the limit in `/api/limits`.";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not supported.", false, "Send `application/json` without a `Content-Encoding`.";
+    RangeNotSatisfiable = "range_not_satisfiable", 416, "The range begins after the end of the content.", false, "Read the whole content, or a range within the `bytes` of the file.";
     ValidationFailed = "validation_failed", 422, "The request is well-formed but not valid.", false, "Correct every item of `errors`.";
     FileTypeNotAccepted = "file_type_not_accepted", 422, "Files like this are not accepted.", false, "Send a file whose content has one of the types in the documentation.";
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";

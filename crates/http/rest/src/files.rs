@@ -1,9 +1,9 @@
 //! `/api/files`.
 
-use std::ops::Range;
+use std::{fmt::Write as _, ops::Range};
 
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpRequest, HttpResponse, HttpResponseBuilder,
     http::header::{self, HeaderValue},
 };
 use application::FileUpload;
@@ -87,43 +87,31 @@ pub async fn get_file_content(
     id: PathId<FileId>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let chosen = |file: &File| match requested_range(&request, file) {
-        Requested::Whole => 0..file.reference.bytes,
-        Requested::Range(range) => range,
-        Requested::Unsatisfiable => 0..0,
-    };
+    let chosen = |file: &File| requested_range(&request, file).unwrap_or(0..file.reference.bytes);
     let found = authorized.files.content(authorized.caller(), id.0, chosen);
     let (file, content) = found.await?;
     let size = file.reference.bytes;
-    let mut response = match requested_range(&request, &file) {
-        Requested::Whole => HttpResponse::Ok(),
-        Requested::Range(range) => {
-            let mut response = HttpResponse::PartialContent();
+    let range = requested_range(&request, &file);
+    let mut response = match &range {
+        Some(range) if range.is_empty() => {
+            let error = ApiError::new(ProblemCode::RangeNotSatisfiable);
+            return Err(error.with_detail(format!("The content has {size} bytes.")));
+        }
+        Some(range) => {
             let described = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+            let mut response = HttpResponse::PartialContent();
             response.insert_header((header::CONTENT_RANGE, described));
-            response.no_chunking(range.end - range.start);
             response
         }
-        Requested::Unsatisfiable => {
-            let mut response = HttpResponse::RangeNotSatisfiable();
-            response.insert_header((header::CONTENT_RANGE, format!("bytes */{size}")));
-            return Ok(response.finish());
-        }
+        None => HttpResponse::Ok(),
     };
-    if response_is_whole(&request, &file) {
-        response.no_chunking(size);
-    }
+    response.no_chunking(range.map_or(size, |range| range.end - range.start));
     add_headers(&mut response, &file);
-    let content =
-        content.map_err(|error| ApiError::new(ProblemCode::FilesUnavailable).with_source(error));
-    Ok(response.streaming(content))
+    let unavailable = |error| ApiError::new(ProblemCode::FilesUnavailable).with_source(error);
+    Ok(response.streaming(content.map_err(unavailable)))
 }
 
-fn response_is_whole(request: &HttpRequest, file: &File) -> bool {
-    matches!(requested_range(request, file), Requested::Whole)
-}
-
-fn add_headers(response: &mut actix_web::HttpResponseBuilder, file: &File) {
+fn add_headers(response: &mut HttpResponseBuilder, file: &File) {
     let media_type = file.reference.media_type;
     let kind = if media_type.is_inline() {
         "inline"
@@ -148,7 +136,6 @@ fn etag(file: &File) -> String {
 
 /// The header with a name of any characters (RFC 6266).
 fn disposition(kind: &str, name: &str) -> HeaderValue {
-    use std::fmt::Write as _;
     let mut encoded = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -162,36 +149,22 @@ fn disposition(kind: &str, name: &str) -> HeaderValue {
     HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("attachment"))
 }
 
-/// The part of a content that a request asks for.
-enum Requested {
-    Whole,
-    Range(Range<u64>),
-    Unsatisfiable,
-}
-
-/// Reads `Range` and `If-Range`. Several ranges, and malformed ones, are ignored.
-fn requested_range(request: &HttpRequest, file: &File) -> Requested {
+/// Returns the range that `Range` and `If-Range` ask for: `None` for the whole content, and an empty one if it begins
+/// after the end. Several ranges, and malformed ones, are ignored.
+fn requested_range(request: &HttpRequest, file: &File) -> Option<Range<u64>> {
     let headers = request.headers();
     let text = |name| {
-        headers
-            .get(name)
-            .and_then(|value: &HeaderValue| value.to_str().ok())
+        let value: Option<&HeaderValue> = headers.get(name);
+        value.and_then(|value| value.to_str().ok())
     };
     let is_current = text(header::IF_RANGE).is_none_or(|tag| tag == etag(file));
-    let range = text(header::RANGE).filter(|_| is_current);
-    let range = range.and_then(|range| range.strip_prefix("bytes=")?.trim().split_once('-'));
-    let Some((first, last)) = range.filter(|(_, last)| !last.contains(',')) else {
-        return Requested::Whole;
-    };
+    let range = text(header::RANGE).filter(|_| is_current)?;
+    let (first, last) = range.strip_prefix("bytes=")?.trim().split_once('-')?;
     let size = file.reference.bytes;
-    let range = match (first.parse::<u64>(), last.parse::<u64>()) {
-        (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1).min(size),
-        (Ok(first), _) if last.is_empty() => first..size,
-        (_, Ok(length)) if first.is_empty() => size.saturating_sub(length)..size,
-        _ => return Requested::Whole,
-    };
-    if range.is_empty() {
-        return Requested::Unsatisfiable;
+    match (first.parse::<u64>(), last.parse::<u64>()) {
+        (Ok(first), Ok(last)) if first <= last => Some(first..last.saturating_add(1).min(size)),
+        (Ok(first), Err(_)) if last.is_empty() => Some(first..size),
+        (Err(_), Ok(length)) if first.is_empty() => Some(size.saturating_sub(length)..size),
+        _ => None,
     }
-    Requested::Range(range)
 }
