@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use domain::{
     AcceptedTypes, BlobKey, File, FileId, FileName, FileReference, FileRefusal, IdempotencyKey,
-    Principal, Scope, StoredFile, file::UNUSED_LIFE,
+    Principal, StoredFile, file::UNUSED_LIFE,
 };
 use ports::{
     BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
@@ -54,9 +54,6 @@ pub enum FileError {
     /// The content did not arrive; the cause is that of its source.
     #[error("the content did not arrive")]
     Interrupted(#[source] BoxError),
-    /// The caller may not do this without a scope.
-    #[error("needs the scope {}", .0.as_str())]
-    NotPermitted(Scope),
     /// There is no blob store, or it does not respond.
     #[error("files are unavailable")]
     Unavailable(#[source] BoxError),
@@ -194,17 +191,9 @@ impl FileService {
     async fn find_stored(&self, caller: &Principal, id: FileId) -> Result<StoredFile, FileError> {
         let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
         let now = self.ports.clock.now();
-        let found = found
+        found
             .filter(|file| !file.is_expired(now) && file.may_be_read_by(caller))
-            .ok_or(FileError::NotFound)?;
-        let needed = match found.file.expires_at {
-            Some(_) => Scope::ChatWrite,
-            None => Scope::ConversationsRead,
-        };
-        if !caller.scopes.contains(needed) {
-            return Err(FileError::NotPermitted(needed));
-        }
-        Ok(found)
+            .ok_or(FileError::NotFound)
     }
 
     /// Returns a file and its content, or a range of that which `range` chooses by the size.

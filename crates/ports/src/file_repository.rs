@@ -21,8 +21,8 @@ pub trait FileRepository: Send + Sync {
     /// Forgets contents that the blob store has deleted.
     async fn forget_blobs(&self, blobs: &[BlobKey]) -> Result<(), RepositoryError>;
 
-    /// Returns the blob store that belongs to this database, if one is recorded.
-    async fn blob_store(&self) -> Result<Option<BlobStoreId>, RepositoryError>;
+    /// Returns whether there are files, of any tenant.
+    async fn has_any(&self) -> Result<bool, RepositoryError>;
 
     /// Records the blob store of this database, unless one is recorded. Returns the recorded one.
     async fn record_blob_store(&self, id: BlobStoreId) -> Result<BlobStoreId, RepositoryError>;

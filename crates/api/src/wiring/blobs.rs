@@ -40,22 +40,22 @@ fn address(parts: &Parts<'_>) -> Result<Option<BlobStoreAddress>> {
     }))
 }
 
-/// The database and the blob store know each other by the id of the store. A cleanup would delete the contents
-/// of another database.
+/// Checks that the blob store is that of the database: a cleanup would delete the contents of another one. An empty
+/// store gets the id that the database has.
 async fn check(parts: &Parts<'_>, blobs: &dyn BlobStore, ids: &Arc<dyn IdSource>) -> Result<()> {
     let files = &parts.storage.files;
-    let expected = match files.blob_store().await? {
-        Some(recorded) => recorded,
-        None => {
-            let mut bytes = [0; 16];
-            ids.fill_random(&mut bytes);
-            let claimed = blobs.claim(BlobStoreId::from_random(bytes)).await?;
-            files.record_blob_store(claimed).await?
-        }
+    let mut bytes = [0; 16];
+    ids.fill_random(&mut bytes);
+    let expected = files
+        .record_blob_store(BlobStoreId::from_random(bytes))
+        .await?;
+    let id = match blobs.id().await? {
+        Some(id) => id,
+        None if files.has_any().await? => bail!("the contents of the files are not there"),
+        None => blobs.claim(expected).await?,
     };
-    match blobs.id().await? {
-        Some(id) if id == expected => Ok(()),
-        Some(_) => bail!("the files there belong to another database"),
-        None => bail!("the files of this database are not there"),
+    if id != expected {
+        bail!("the files there belong to another database");
     }
+    Ok(())
 }

@@ -25,7 +25,11 @@ async fn secret_resources(api: &ApiServer) -> TestResources {
     let draft = json!({"agentId": resources.agent, "userId": "ada", "title": SECRET});
     resources.conversation = id_of(&api.conversation(draft).await);
     let path = format!("/api/conversations/{}", resources.conversation);
-    let chat = json!({"conversationId": resources.conversation, "message": SECRET});
+    let file = api.writer().post("/api/files", json!(SECRET)).await;
+    resources.file = id_of(&file.created());
+    let chat = json!({
+        "conversationId": resources.conversation, "message": SECRET, "files": [resources.file],
+    });
     let reply = api.chat(chat).await;
     resources.turn = reply["turnId"].as_str().expect("a turn").to_owned();
     let message = json!({"content": SECRET});
@@ -85,6 +89,11 @@ async fn other_requests(caller: &Caller, resources: &TestResources) -> Vec<(&'st
             "chat",
             "/api/chat",
             json!({"conversationId": conversation, "message": "Hi"}),
+        ),
+        (
+            "chat",
+            "/api/chat",
+            json!({"agentId": agent, "message": "Hi", "files": [resources.file]}),
         ),
         (
             "create_conversation",

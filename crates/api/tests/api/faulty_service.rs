@@ -73,6 +73,7 @@ async fn idempotency_key_in_use() {
         tool_use: ports::ToolUse::default(),
         agent_id: Some(agent.id),
         message: Some("Hello".to_owned()),
+        files: Vec::new(),
         instruction: None,
         conversation_id: None,
         conversation_key: None,

@@ -50,6 +50,7 @@ mod external_users;
 mod fallbacks;
 mod faulty_service;
 mod feedback;
+mod files;
 mod followers;
 mod following;
 mod handed_over;

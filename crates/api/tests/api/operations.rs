@@ -58,6 +58,10 @@ pub(crate) struct TestResources {
     pub(crate) staff_message: String,
     /// A note of staff about it.
     pub(crate) note: String,
+    /// A file of its first message.
+    pub(crate) file: String,
+    /// A file that no message uses.
+    pub(crate) unused_file: String,
     /// The turn of its messages.
     pub(crate) turn: String,
     /// A turn whose first call waits for approval.
@@ -77,7 +81,10 @@ impl TestResources {
         let agent = id_of(&api.agent(draft).await);
         let draft = json!({"agentId": agent, "userId": "bob"});
         let conversation = id_of(&api.conversation(draft).await);
-        let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
+        let file = upload(api, "a").await;
+        let command = json!({
+            "agentId": agent, "conversationId": conversation, "message": "Hello", "files": [file],
+        });
         let reply = api.chat(command).await;
         let path = format!("/api/conversations/{conversation}/messages");
         let staff_message = json!({"content": "I can help."});
@@ -105,6 +112,8 @@ impl TestResources {
             conversation,
             staff_message: id_of(&staff_message),
             note: id_of(&note),
+            file,
+            unused_file: upload(api, "b").await,
             turn: reply["turnId"].as_str().expect("a turn").to_owned(),
             waiting: waiting["turnId"].as_str().expect("a turn").to_owned(),
             key: id_of(&key),
@@ -112,6 +121,12 @@ impl TestResources {
             client_secret: client["secret"].as_str().expect("a secret").to_owned(),
         }
     }
+}
+
+/// Uploads a text.
+async fn upload(api: &ApiServer, text: &str) -> String {
+    let file = api.writer().post("/api/files", json!([text])).await;
+    id_of(&file.created())
 }
 
 impl TestResources {
@@ -158,6 +173,10 @@ impl Operation {
                 &resources.agent
             }
             path if path.starts_with("/api/conversations") => &resources.conversation,
+            path if path.starts_with("/api/files") => match self.id {
+                "delete_file" => &resources.unused_file,
+                _ => &resources.file,
+            },
             "/api/turns/{id}/actions" => &resources.waiting,
             path if path.starts_with("/api/turns") => &resources.turn,
             path if path.starts_with("/api/keys") => &resources.key,
@@ -240,6 +259,7 @@ impl Operation {
             "put_agent_config" => json!({"fallbackReply": "Hm."}),
             "chat" | "test_rules" => json!({"agentId": agent, "message": "Hello"}),
             "create_conversation" => json!({"agentId": agent}),
+            "create_file" => json!("Hello"),
             "answer_turn" => json!({"actions": [
                 {"callId": format!("{}-1", resources.waiting), "decision": "approve"},
             ]}),

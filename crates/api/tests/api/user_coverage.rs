@@ -29,9 +29,13 @@ fn is_only_for_keys(operation: &Operation) -> bool {
     ["export_conversations", "export_user"].contains(&operation.id)
 }
 
-/// Returns true if the path contains a conversation or a turn.
+/// Returns true if the path contains a conversation, a turn or a file.
 fn names_a_conversation(operation: &Operation) -> bool {
-    let nouns = ["/api/conversations/{id}", "/api/turns/{id}"];
+    let nouns = [
+        "/api/conversations/{id}",
+        "/api/turns/{id}",
+        "/api/files/{id}",
+    ];
     nouns
         .iter()
         .any(|noun| operation.template.starts_with(noun))

@@ -39,8 +39,8 @@ pub async fn create_file(
 
 /// Read what is known about a file.
 ///
-/// A file that no message uses can be read by its creator, with `chat:write`. Later it can be read by those who
-/// can read one of the conversations that use it, with `conversations:read`.
+/// A file that no message uses can be read by its creator. Later it can be read by those who can reach one of the
+/// conversations that use it.
 #[utoipa::path(
     get, path = "/api/files/{id}", operation_id = "get_file", tag = "Files",
     params(("id" = FileId, Path, description = "The file.")),
@@ -58,7 +58,10 @@ pub async fn get_file(
 #[utoipa::path(
     delete, path = "/api/files/{id}", operation_id = "delete_file", tag = "Files",
     params(("id" = FileId, Path, description = "The file.")),
-    responses((status = 204, description = "The file is deleted.")),
+    responses(
+        (status = 204, description = "The file is deleted."),
+        (status = 409, description = "A message uses the file."),
+    ),
 )]
 pub async fn delete_file(
     authorized: Authorized<ChatWrite>,

@@ -22,7 +22,8 @@ async fn every_statement_can_be_prepared() {
 }
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 9] = [
+    "blob_stores",
     "tenants",
     "store_state",
     "nodes",

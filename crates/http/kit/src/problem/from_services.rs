@@ -261,7 +261,6 @@ impl From<FileError> for ApiError {
                 Ok(rejected) => *rejected,
                 Err(cause) => Self::new(ProblemCode::Internal).with_source(cause),
             },
-            FileError::NotPermitted(scope) => missing_scope(scope),
             FileError::Unavailable(source) => {
                 Self::new(ProblemCode::FilesUnavailable).with_source(source)
             }

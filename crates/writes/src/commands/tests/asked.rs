@@ -37,6 +37,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         whole_credentials: _,
         users,
         notes,
+        files,
         feedback,
         idempotency,
         nodes,
@@ -64,6 +65,7 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.users.extend(found(users, |key| all.users.get(key)));
     let notes = notes.iter().filter(|note| all.notes.contains(note));
     asked.notes.extend(notes.cloned());
+    asked.files.extend(found(files, |key| all.files.get(key)));
     let ratings = found(feedback, |key| all.feedback.get(key));
     asked.feedback.extend(ratings);
     let records = found(idempotency, |key| all.idempotency.get(key));

@@ -140,6 +140,7 @@ impl Writing {
             | Part::Agent(_)
             | Part::User(_)
             | Part::Credential(_)
+            | Part::File(_)
             | Part::Key(_) => false,
         })
     }

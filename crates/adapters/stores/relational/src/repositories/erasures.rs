@@ -68,7 +68,7 @@ statements! {
 
     /// Files that no message uses are deleted by the next purge.
     const ANONYMIZE_FILES: &str = "update files set principal = $6, \
-            expires_at = case when expires_at is null then null else $7 end \
+            expires_at = case when expires_at is null then expires_at else $7 end \
         where tenant_id = $1 and id > $2 and id <= $3 and principal in ($4, $5)";
 
     const AGENT_VERSIONS: &str = "select agent_id from (select agent_id from agent_versions \

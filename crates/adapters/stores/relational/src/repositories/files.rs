@@ -29,6 +29,8 @@ pub trait FileSql: Store<Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)>> {
 }
 
 statements! {
+    const ANY: &str = "select blob from files order by blob limit 1";
+
     const BLOB_STORE: &str = "select id from blob_stores";
 
     const RECORD_BLOB_STORE: &str =
@@ -70,17 +72,19 @@ impl<S: FileSql> FileRepository for Repositories<S> {
         Ok(())
     }
 
-    async fn blob_store(&self) -> Result<Option<BlobStoreId>, RepositoryError> {
-        let rows = self.0.fetch_own(BLOB_STORE, &[]).await?;
-        let convert = |(id,): (Uuid,)| Ok(BlobStoreId::new(id));
-        read::one("blob_stores", rows.into_iter().next(), convert)
+    async fn has_any(&self) -> Result<bool, RepositoryError> {
+        let rows = self.0.fetch_own(ANY, &[]).await?;
+        Ok(!rows.is_empty())
     }
 
     async fn record_blob_store(&self, id: BlobStoreId) -> Result<BlobStoreId, RepositoryError> {
         self.0
             .execute(RECORD_BLOB_STORE, &[id.uuid().into()])
             .await?;
-        Ok(self.blob_store().await?.unwrap_or(id))
+        let rows = self.0.fetch_own(BLOB_STORE, &[]).await?;
+        let convert = |(id,): (Uuid,)| Ok(BlobStoreId::new(id));
+        let recorded = read::one("blob_stores", rows.into_iter().next(), convert)?;
+        Ok(recorded.unwrap_or(id))
     }
 
     async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError> {
