@@ -2,13 +2,12 @@
 
 use std::{
     ops::Range,
-    task::Poll,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use domain::{BlobKey, BlobStoreId, Timestamp};
-use futures::{StreamExt as _, TryStreamExt as _, future::join_all, poll, stream};
+use futures::{StreamExt as _, TryStreamExt as _, future::join_all, stream};
 use ports::{BlobError, BlobStore, BlobStream};
 
 /// Expands to one test per promise of a blob store. `$fixture` is the path (from the crate's root) of an
@@ -21,15 +20,11 @@ macro_rules! blob_store_contract {
     };
     ($fixture:path, $attribute:meta) => {
         $crate::blob_store_contract! {
-            $fixture, $attribute;
+            $fixture, $attribute, blob_store;
             a_blob_is_read_as_it_was_stored,
             an_empty_blob_is_stored,
-            a_blob_of_many_pieces_is_stored_whole,
-            many_blobs_are_stored_at_once,
             a_range_ends_with_the_blob,
             an_unknown_blob_is_not_found,
-            a_content_that_breaks_off_leaves_nothing,
-            a_dropped_upload_leaves_nothing,
             a_deletion_can_be_repeated,
             blobs_are_listed_by_the_time_of_their_storage,
             an_id_is_kept,
@@ -37,29 +32,38 @@ macro_rules! blob_store_contract {
             a_store_with_blobs_but_no_id_gets_none,
             another_store_has_another_id_and_other_blobs,
         }
+        $crate::blob_store_contract! {
+            $fixture, $attribute, blob_uploads;
+            a_blob_of_many_pieces_is_stored_whole,
+            many_blobs_are_stored_at_once,
+            a_content_that_breaks_off_leaves_nothing,
+            a_dropped_upload_leaves_nothing,
+        }
     };
-    ($fixture:path, $attribute:meta; $($promise:ident,)*) => {
-        mod blob_store {
+    ($fixture:path, $attribute:meta, $module:ident; $($promise:ident,)*) => {
+        mod $module {
             $(
                 #[$attribute]
                 #[tokio::test(flavor = "multi_thread")]
                 async fn $promise() {
                     let (store, other) = ($fixture().await, $fixture().await);
-                    $crate::blob_store::$promise(&*store, &*other).await;
+                    $crate::$module::$promise(&*store, &*other).await;
                 }
             )*
         }
     };
 }
 
-type Store = dyn BlobStore;
+pub(crate) type Store = dyn BlobStore;
 
-const MIB: u64 = 1024 * 1024;
-const TIMEOUT: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(20);
-const ALWAYS: Timestamp = Timestamp::from_milliseconds(i64::MAX);
+pub(crate) const RESPONDS: &str = "the store responds";
 
-fn key(number: u8) -> BlobKey {
+pub(crate) const MIB: u64 = 1024 * 1024;
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const ALWAYS: Timestamp = Timestamp::from_milliseconds(i64::MAX);
+
+pub(crate) fn key(number: u8) -> BlobKey {
     BlobKey::from_random([number; 16])
 }
 
@@ -68,34 +72,38 @@ fn store_id(number: u8) -> BlobStoreId {
 }
 
 /// The bytes of a blob, which are other ones at each position and in each blob.
-fn bytes(number: u8, range: Range<u64>) -> Bytes {
+pub(crate) fn bytes(number: u8, range: Range<u64>) -> Bytes {
     range
         .map(|at| at.wrapping_mul(31).wrapping_add(at / 251).to_le_bytes()[0] ^ number)
         .collect()
 }
 
 /// A content of this length in pieces of this size.
-fn content(number: u8, length: u64, piece: u64) -> BlobStream {
+pub(crate) fn content(number: u8, length: u64, piece: u64) -> BlobStream {
     let starts = (0..length.div_ceil(piece)).map(move |index| index * piece);
     let pieces = starts.map(move |start| Ok(bytes(number, start..length.min(start + piece))));
     stream::iter(pieces).boxed()
 }
 
-async fn put(store: &Store, number: u8, length: u64) {
+pub(crate) async fn put(store: &Store, number: u8, length: u64) {
     let stored = store
         .put(key(number), content(number, length, 60_000))
         .await;
     stored.expect("a blob is stored");
 }
 
-async fn read(store: &Store, number: u8, range: Range<u64>) -> Result<Vec<u8>, BlobError> {
+pub(crate) async fn read(
+    store: &Store,
+    number: u8,
+    range: Range<u64>,
+) -> Result<Vec<u8>, BlobError> {
     let content = store.read(key(number), range).await?;
     let pieces: Vec<Bytes> = content.try_collect().await?;
     Ok(pieces.concat())
 }
 
 /// Checks a blob without the whole of it in one message.
-async fn assert_stored(store: &Store, number: u8, length: u64) {
+pub(crate) async fn assert_stored(store: &Store, number: u8, length: u64) {
     let found = read(store, number, 0..length + 1)
         .await
         .expect("a blob is read");
@@ -103,7 +111,7 @@ async fn assert_stored(store: &Store, number: u8, length: u64) {
     assert!(found == bytes(number, 0..length), "the content differs");
 }
 
-async fn listed(store: &Store, before: Timestamp) -> Vec<BlobKey> {
+pub(crate) async fn listed(store: &Store, before: Timestamp) -> Vec<BlobKey> {
     let mut keys: Vec<_> = store
         .list(before)
         .try_collect()
@@ -113,22 +121,11 @@ async fn listed(store: &Store, before: Timestamp) -> Vec<BlobKey> {
     keys
 }
 
-async fn assert_not_found(store: &Store, number: u8) {
+pub(crate) async fn assert_not_found(store: &Store, number: u8) {
     for range in [0..1, 0..0] {
         let found = read(store, number, range).await;
         assert!(matches!(found, Err(BlobError::NotFound)), "{found:?}");
     }
-}
-
-/// Waits until nothing is left of uploads: stores may clean up later.
-async fn assert_nothing_is_left(store: &Store, number: u8) {
-    assert_not_found(store, number).await;
-    let since = Instant::now();
-    while !listed(store, ALWAYS).await.is_empty() {
-        assert!(since.elapsed() < TIMEOUT, "an upload is still listed");
-        tokio::time::sleep(PAUSE).await;
-    }
-    assert_not_found(store, number).await;
 }
 
 /// A stored blob MUST have the same content in every range.
@@ -142,7 +139,7 @@ pub async fn a_blob_is_read_as_it_was_stored(store: &Store, _: &Store) {
         70_000..170_000,
         199_999..200_000,
     ] {
-        let found = read(store, 1, range.clone()).await.unwrap();
+        let found = read(store, 1, range.clone()).await.expect(RESPONDS);
         assert!(found == bytes(1, range.clone()), "{range:?}");
     }
 }
@@ -154,45 +151,12 @@ pub async fn an_empty_blob_is_stored(store: &Store, _: &Store) {
     store
         .put(key(2), stream::iter(pieces).boxed())
         .await
-        .unwrap();
+        .expect(RESPONDS);
     for number in [1, 2] {
-        assert_eq!(read(store, number, 0..0).await.unwrap(), b"");
-        assert_eq!(read(store, number, 0..10).await.unwrap(), b"");
+        assert_eq!(read(store, number, 0..0).await.expect(RESPONDS), b"");
+        assert_eq!(read(store, number, 0..10).await.expect(RESPONDS), b"");
     }
     assert_eq!(listed(store, ALWAYS).await, [key(1), key(2)]);
-}
-
-/// Pieces of any size MUST be joined in their order, also in a blob that is stored in parts.
-pub async fn a_blob_of_many_pieces_is_stored_whole(store: &Store, _: &Store) {
-    for (number, length, piece) in [
-        (1, 20 * MIB, 65_536),
-        (2, 20 * MIB, 7 * MIB),
-        (3, 5 * MIB, 5 * MIB),
-        (4, 5 * MIB + 1, 9_999),
-        (5, 10 * MIB, 1_000_003),
-        (6, 3_000, 1),
-    ] {
-        let stored = store.put(key(number), content(number, length, piece)).await;
-        stored.expect("a blob is stored");
-        assert_stored(store, number, length).await;
-    }
-    let across_parts = 5 * MIB - 10..5 * MIB + 10;
-    let found = read(store, 1, across_parts.clone()).await.unwrap();
-    assert_eq!(found, bytes(1, across_parts));
-}
-
-/// Uploads MUST NOT wait for each other's ends.
-pub async fn many_blobs_are_stored_at_once(store: &Store, _: &Store) {
-    // The first ones never end.
-    let endless = (100..108).map(|number| {
-        let never_ends = content(number, 6 * MIB, 60_000).chain(stream::pending());
-        store.put(key(number), never_ends.boxed())
-    });
-    let all_others = join_all((1..=8).map(|number| put(store, number, 6 * MIB)));
-    futures::future::select(join_all(endless), Box::pin(all_others)).await;
-    for number in 1..=8 {
-        assert_stored(store, number, 6 * MIB).await;
-    }
 }
 
 /// A range beyond the end ends there, and one that begins there is empty.
@@ -205,7 +169,7 @@ pub async fn a_range_ends_with_the_blob(store: &Store, _: &Store) {
         (101..102, 0..0),
         (50..50, 0..0),
     ] {
-        let found = read(store, 1, range.clone()).await.unwrap();
+        let found = read(store, 1, range.clone()).await.expect(RESPONDS);
         assert_eq!(found, bytes(1, expected), "{range:?}");
     }
 }
@@ -216,42 +180,6 @@ pub async fn an_unknown_blob_is_not_found(store: &Store, _: &Store) {
     assert_eq!(listed(store, ALWAYS).await, []);
     put(store, 1, 1).await;
     assert_not_found(store, 2).await;
-}
-
-/// The error of a content MUST be returned, and nothing be stored.
-pub async fn a_content_that_breaks_off_leaves_nothing(store: &Store, _: &Store) {
-    for (number, length) in [(1, 0), (2, 10), (3, 12 * MIB)] {
-        let broken = stream::iter([Err(BlobError::Interrupted("the client left".into()))]);
-        let broken = content(number, length, 60_000).chain(broken);
-        let stored = store.put(key(number), broken.boxed()).await;
-        let Err(BlobError::Interrupted(cause)) = stored else {
-            panic!("{stored:?}");
-        };
-        assert_eq!(cause.to_string(), "the client left");
-        assert_nothing_is_left(store, number).await;
-    }
-}
-
-/// A future that is dropped before its content has ended MUST store nothing.
-pub async fn a_dropped_upload_leaves_nothing(store: &Store, _: &Store) {
-    for (number, length) in [(1, 0), (2, 10), (3, 12 * MIB)] {
-        let (sent, mut is_sent) = tokio::sync::oneshot::channel();
-        let all_is_sent = stream::once(async move {
-            // The other end waits until the upload is dropped.
-            let _ = sent.send(());
-            std::future::pending().await
-        });
-        let endless = content(number, length, 60_000).chain(all_is_sent);
-        let mut upload = store.put(key(number), endless.boxed());
-        let since = Instant::now();
-        while is_sent.try_recv().is_err() {
-            assert_eq!(poll!(&mut upload).map(|it| it.is_ok()), Poll::Pending);
-            assert!(since.elapsed() < TIMEOUT, "the content is not read");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        drop(upload);
-        assert_nothing_is_left(store, number).await;
-    }
 }
 
 /// A deletion MUST succeed for a blob that does not exist, and keep all others.
@@ -312,13 +240,13 @@ async fn time_after_storage(store: &Store, number: u8) -> Timestamp {
 
 /// An empty store has no id. It gets one once.
 pub async fn an_id_is_kept(store: &Store, _: &Store) {
-    assert_eq!(store.id().await.unwrap(), None);
-    assert_eq!(store.claim(store_id(1)).await.unwrap(), store_id(1));
-    assert_eq!(store.id().await.unwrap(), Some(store_id(1)));
-    assert_eq!(store.claim(store_id(2)).await.unwrap(), store_id(1));
+    assert_eq!(store.id().await.expect(RESPONDS), None);
+    assert_eq!(store.claim(store_id(1)).await.expect(RESPONDS), store_id(1));
+    assert_eq!(store.id().await.expect(RESPONDS), Some(store_id(1)));
+    assert_eq!(store.claim(store_id(2)).await.expect(RESPONDS), store_id(1));
     put(store, 1, 10).await;
-    assert_eq!(store.claim(store_id(3)).await.unwrap(), store_id(1));
-    assert_eq!(store.id().await.unwrap(), Some(store_id(1)));
+    assert_eq!(store.claim(store_id(3)).await.expect(RESPONDS), store_id(1));
+    assert_eq!(store.id().await.expect(RESPONDS), Some(store_id(1)));
     assert_eq!(listed(store, ALWAYS).await, [key(1)]);
 }
 
@@ -326,8 +254,8 @@ pub async fn an_id_is_kept(store: &Store, _: &Store) {
 pub async fn callers_at_once_get_the_same_id(store: &Store, _: &Store) {
     let claims = (1..=8).map(|number| store.claim(store_id(number)));
     let claimed = join_all(claims).await;
-    let ids: Vec<_> = claimed.into_iter().map(Result::unwrap).collect();
-    let kept = store.id().await.unwrap();
+    let ids: Vec<_> = claimed.into_iter().map(|it| it.expect(RESPONDS)).collect();
+    let kept = store.id().await.expect(RESPONDS);
     assert!(ids.iter().all(|id| Some(*id) == kept), "{ids:?}, {kept:?}");
     assert!((1..=8).map(store_id).any(|id| Some(id) == kept));
 }
@@ -337,7 +265,7 @@ pub async fn a_store_with_blobs_but_no_id_gets_none(store: &Store, _: &Store) {
     put(store, 1, 10).await;
     let claimed = store.claim(store_id(1)).await;
     assert!(matches!(claimed, Err(BlobError::IdMissing)), "{claimed:?}");
-    assert_eq!(store.id().await.unwrap(), None);
+    assert_eq!(store.id().await.expect(RESPONDS), None);
 }
 
 /// Stores with different addresses have nothing in common.
@@ -345,8 +273,8 @@ pub async fn another_store_has_another_id_and_other_blobs(store: &Store, other: 
     put(store, 1, 10).await;
     assert_not_found(other, 1).await;
     assert_eq!(listed(other, ALWAYS).await, []);
-    assert_eq!(other.claim(store_id(1)).await.unwrap(), store_id(1));
-    assert_eq!(store.id().await.unwrap(), None);
-    other.delete(key(1)).await.unwrap();
+    assert_eq!(other.claim(store_id(1)).await.expect(RESPONDS), store_id(1));
+    assert_eq!(store.id().await.expect(RESPONDS), None);
+    other.delete(key(1)).await.expect(RESPONDS);
     assert_stored(store, 1, 10).await;
 }

@@ -41,6 +41,7 @@ pub mod agent_versions;
 pub mod begin_turn;
 pub mod begin_turn_rejections;
 pub mod blob_store;
+pub mod blob_uploads;
 pub mod cancel_turn;
 pub mod claimed_keys;
 pub mod completed_turn_keys;

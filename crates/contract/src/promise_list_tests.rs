@@ -61,6 +61,11 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
         include_str!("blob_store.rs"),
     ),
     (
+        "blob_uploads",
+        include_str!("blob_uploads.rs"),
+        include_str!("blob_store.rs"),
+    ),
+    (
         "reply_engine",
         include_str!("reply_engine.rs"),
         include_str!("reply_engine.rs"),

@@ -98,7 +98,6 @@ fn folder(text: &str, url: &Url) -> Result<BlobStoreAddress, AddressError> {
 macro_rules! services {
     ($($scheme:ident $feature:literal $service:ident,)*) => {$(
         #[cfg(feature = $feature)]
-        #[expect(clippy::unnecessary_wraps, reason = "fails without the feature")]
         const fn $scheme() -> Result<Service, AddressError> {
             Ok(Service::$service)
         }

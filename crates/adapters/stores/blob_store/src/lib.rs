@@ -17,6 +17,11 @@
 //! (`AbortIncompleteMultipartUpload`) removes them.
 
 mod address;
+#[cfg(any(feature = "s3", feature = "gs", feature = "az"))]
+mod bucket;
+#[cfg(not(any(feature = "s3", feature = "gs", feature = "az")))]
+#[path = "no_bucket.rs"]
+mod bucket;
 mod connect;
 mod error;
 mod folder;

@@ -51,12 +51,11 @@ impl Spool {
     }
 
     async fn flush(&mut self) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => {
-                let made = tokio::task::spawn_blocking(tempfile::tempfile).await??;
-                self.file.insert(File::from_std(made))
-            }
+        let file = if let Some(file) = &mut self.file {
+            file
+        } else {
+            let made = tokio::task::spawn_blocking(tempfile::tempfile).await??;
+            self.file.insert(File::from_std(made))
         };
         file.write_all(&self.memory).await?;
         self.memory.clear();
@@ -105,7 +104,7 @@ mod tests {
             (MEMORY_BYTES + 1, false),
             (3 * MEMORY_BYTES, false),
         ] {
-            let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let content: Vec<u8> = (0..=250).cycle().take(length).collect();
             let mut spool = Spool::default();
             for piece in content.chunks(100_000) {
                 spool.push(Bytes::copy_from_slice(piece)).await.unwrap();

@@ -1,6 +1,11 @@
 //! The port on top of an object store.
 
-use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    path::{Path as FilePath, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use domain::{BlobKey, BlobStoreId, Timestamp};
@@ -29,13 +34,13 @@ const SETTLING_TIME: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct ObjectBlobStore {
     objects: Arc<dyn ObjectStore>,
-    /// The folder, if the store is one.
+    /// The folder of the blobs, if the store is a folder.
     folder: Option<PathBuf>,
     uploads: Uploads,
 }
 
 impl ObjectBlobStore {
-    pub(crate) fn folder(objects: LocalFileSystem, path: PathBuf, tasks: TaskTracker) -> Self {
+    pub(crate) fn folder(objects: LocalFileSystem, path: &FilePath, tasks: TaskTracker) -> Self {
         let objects: Arc<dyn ObjectStore> = Arc::new(objects);
         Self {
             uploads: Uploads::to_folder(Arc::clone(&objects), tasks),
@@ -90,10 +95,8 @@ impl BlobStore for ObjectBlobStore {
         match self.objects.get_opts(&path, options).await {
             Ok(found) => Ok(found.into_stream().map_err(of_blob).boxed()),
             Err(error @ Error::NotFound { .. }) => Err(of_blob(error)),
-            Err(error) => match self.is_beyond(&path, &range).await? {
-                true => Ok(nothing),
-                false => Err(unavailable(error)),
-            },
+            Err(_) if self.is_beyond(&path, &range).await? => Ok(nothing),
+            Err(error) => Err(unavailable(error)),
         }
     }
 

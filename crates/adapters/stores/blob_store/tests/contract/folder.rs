@@ -35,7 +35,6 @@ impl Deref for Folder {
     }
 }
 
-#[expect(clippy::unused_async, reason = "the fixture of a promise is awaited")]
 async fn folder() -> Folder {
     let folder = tempfile::tempdir().unwrap();
     Folder {
