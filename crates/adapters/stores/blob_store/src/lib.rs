@@ -8,7 +8,7 @@
 //!
 //! **Buckets.** The size of a request must be known, and large blobs have parts of at least 5 MiB; so
 //! contents are collected first, small ones in memory and others in a file of the folder for temporary files
-//! (`TMPDIR`), and at most four parts of all uploads are in memory at a time. Slow clients thus neither
+//! (`TMPDIR`), and parts of all uploads together take at most 16 MiB of memory. Slow clients thus neither
 //! fill the memory nor delay each other. Credentials, region and endpoint come from the usual
 //! environment variables of each service: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`,
 //! `AWS_ENDPOINT` and `AWS_ALLOW_HTTP` for other servers; `GOOGLE_SERVICE_ACCOUNT`;

@@ -1,15 +1,18 @@
 //! Contents of unknown size, collected before they are sent: small ones in memory, others in a file.
+//!
+//! The files of tokio are not used: each keeps a buffer of up to 2 MiB.
 
-use std::{io, io::SeekFrom};
-
-use bytes::{Bytes, BytesMut};
-use tokio::{
+use std::{
     fs::File,
-    io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _},
+    io::{self, Read as _, Seek as _, Write as _},
+    mem::take,
 };
 
+use bytes::{Bytes, BytesMut};
+use tokio::task::spawn_blocking;
+
 /// The maximum size in memory, and of one write to a file.
-const MEMORY_BYTES: usize = 256 * 1024;
+const MEMORY_BYTES: usize = 64 * 1024;
 
 /// A content that is being collected.
 #[derive(Default)]
@@ -38,10 +41,11 @@ impl Spool {
     pub(crate) async fn finish(mut self) -> io::Result<Spooled> {
         if self.file.is_some() {
             self.flush().await?;
+            self.memory = BytesMut::new();
         }
         if let Some(file) = &mut self.file {
-            file.flush().await?;
-            file.seek(SeekFrom::Start(0)).await?;
+            // Only a number changes; the disk has nothing to do.
+            file.rewind()?;
         }
         Ok(Spooled {
             memory: self.memory.freeze(),
@@ -51,14 +55,16 @@ impl Spool {
     }
 
     async fn flush(&mut self) -> io::Result<()> {
-        let file = if let Some(file) = &mut self.file {
-            file
-        } else {
-            let made = tokio::task::spawn_blocking(tempfile::tempfile).await??;
-            self.file.insert(File::from_std(made))
-        };
-        file.write_all(&self.memory).await?;
-        self.memory.clear();
+        let (file, mut memory) = (self.file.take(), take(&mut self.memory));
+        let written = spawn_blocking(move || {
+            let mut file = file.map_or_else(tempfile::tempfile, Ok)?;
+            file.write_all(&memory)?;
+            memory.clear();
+            Ok::<_, io::Error>((file, memory))
+        });
+        let (file, memory) = written.await??;
+        self.file = Some(file);
+        self.memory = memory;
         Ok(())
     }
 }
@@ -78,15 +84,19 @@ impl Spooled {
 
     /// Reads the next bytes: as many as asked for, or all that remain.
     pub(crate) async fn read(&mut self, maximum: usize) -> io::Result<Bytes> {
-        let length = usize::try_from(self.length)
-            .unwrap_or(usize::MAX)
-            .min(maximum);
+        let length = usize::try_from(self.length).map_or(maximum, |it| it.min(maximum));
         self.length -= length as u64;
-        let Some(file) = &mut self.file else {
+        let Some(mut file) = self.file.take() else {
             return Ok(self.memory.split_to(length));
         };
+        // The allocator keeps memory for the thread that asked for it, and blocking threads are many.
         let mut part = vec![0; length];
-        file.read_exact(&mut part).await?;
+        let read = spawn_blocking(move || {
+            file.read_exact(&mut part)?;
+            Ok::<_, io::Error>((file, part))
+        });
+        let (file, part) = read.await??;
+        self.file = Some(file);
         Ok(part.into())
     }
 }

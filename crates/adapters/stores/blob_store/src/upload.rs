@@ -6,7 +6,10 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt as _, path::Path};
 use ports::{BlobError, BlobStream, error::one_line};
-use tokio::{runtime::Handle, sync::Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, SemaphorePermit},
+};
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
@@ -16,19 +19,20 @@ use crate::{
 };
 
 /// The size of a write to a folder.
-const WRITE_BYTES: usize = 256 * 1024;
+const WRITE_BYTES: usize = 64 * 1024;
 /// The size of a part of a bucket's object: the smallest that all services allow.
 const PART_BYTES: usize = 5 * 1024 * 1024;
-/// The parts in memory at a time, of all uploads of this process.
-const PARTS_IN_MEMORY: usize = 4;
+/// The memory for parts of all uploads of this process, in units: 16 MiB.
+const MEMORY_UNITS: usize = 256;
+const UNIT_BYTES: u64 = 64 * 1024;
 
 /// The way in which blobs reach the store.
 #[derive(Debug)]
 pub(crate) struct Uploads {
     objects: Arc<dyn ObjectStore>,
     tasks: TaskTracker,
-    /// The parts that may be in memory; none for a folder, which takes pieces of any size.
-    parts: Option<Semaphore>,
+    /// The memory for parts; none for a folder, which takes pieces of any size.
+    memory: Option<Semaphore>,
 }
 
 impl Uploads {
@@ -36,7 +40,7 @@ impl Uploads {
         Self {
             objects,
             tasks,
-            parts: None,
+            memory: None,
         }
     }
 
@@ -44,14 +48,14 @@ impl Uploads {
         Self {
             objects,
             tasks,
-            parts: Some(Semaphore::new(PARTS_IN_MEMORY)),
+            memory: Some(Semaphore::new(MEMORY_UNITS)),
         }
     }
 
     pub(crate) async fn put(&self, path: &Path, content: BlobStream) -> Result<(), BlobError> {
-        match &self.parts {
+        match &self.memory {
             None => self.write(path, content).await,
-            Some(parts) => self.send(path, collect(content).await?, parts).await,
+            Some(memory) => self.send(path, collect(content).await?, memory).await,
         }
     }
 
@@ -76,19 +80,17 @@ impl Uploads {
         &self,
         path: &Path,
         mut content: Spooled,
-        parts: &Semaphore,
+        memory: &Semaphore,
     ) -> Result<(), BlobError> {
         let is_small = content.remaining() <= PART_BYTES as u64;
         if is_small {
-            let _permit = parts.acquire().await.map_err(unavailable)?;
-            let whole = content.read(PART_BYTES).await.map_err(unavailable)?;
+            let (whole, _permit) = next_part(&mut content, memory).await?;
             let stored = self.objects.put(path, whole.into()).await;
             return stored.map(drop).map_err(unavailable);
         }
         let mut upload = self.begin(path).await?;
         while content.remaining() > 0 {
-            let _permit = parts.acquire().await.map_err(unavailable)?;
-            let part = content.read(PART_BYTES).await.map_err(unavailable)?;
+            let (part, _permit) = next_part(&mut content, memory).await?;
             upload.put(part).await?;
         }
         upload.complete().await
@@ -109,6 +111,18 @@ async fn collect(mut content: BlobStream) -> Result<Spooled, BlobError> {
         spool.push(piece?).await.map_err(unavailable)?;
     }
     spool.finish().await.map_err(unavailable)
+}
+
+/// Reads a part, once there is memory for it.
+async fn next_part<'a>(
+    content: &mut Spooled,
+    memory: &'a Semaphore,
+) -> Result<(Bytes, SemaphorePermit<'a>), BlobError> {
+    let length = content.remaining().min(PART_BYTES as u64);
+    let units = u32::try_from(length.div_ceil(UNIT_BYTES)).map_err(unavailable)?;
+    let permit = memory.acquire_many(units).await.map_err(unavailable)?;
+    let part = content.read(PART_BYTES).await.map_err(unavailable)?;
+    Ok((part, permit))
 }
 
 /// An upload that is aborted unless it completes.
