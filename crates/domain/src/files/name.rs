@@ -9,7 +9,7 @@ use crate::text::is_blank;
 
 /// The name of a file: one segment of a path, of 1 to 255 characters, without control characters and
 /// characters that change the direction of text: with U+202E in front of it, `gpj.exe` is shown as
-/// `exe.jpg`.
+/// `exe.jpg`. Names of clients are made by [`FileName::new`]; those of stores are read as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileName(String);
