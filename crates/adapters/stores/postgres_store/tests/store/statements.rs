@@ -7,7 +7,10 @@ use sqlx::{AssertSqlSafe, Either, Executor, PgConnection, SqlSafeStr, Statement}
 use crate::database::Database;
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 10] = [
+    "blob_stores",
+    // Those that are not deleted yet.
+    "deleted_blobs",
     "pg_authid",
     "pg_database",
     "tenants",

@@ -29,7 +29,7 @@ pub trait FileSql: Store<Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)>> {
 }
 
 statements! {
-    const ANY: &str = "select blob from files order by blob limit 1";
+    const ANY: &str = "select blob from files where blob > $1 order by blob limit 1";
 
     const BLOB_STORE: &str = "select id from blob_stores";
 
@@ -73,7 +73,7 @@ impl<S: FileSql> FileRepository for Repositories<S> {
     }
 
     async fn has_any(&self) -> Result<bool, RepositoryError> {
-        let rows = self.0.fetch_own(ANY, &[]).await?;
+        let rows = self.0.fetch_own(ANY, &[Uuid::nil().into()]).await?;
         Ok(!rows.is_empty())
     }
 
