@@ -13,8 +13,11 @@ const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
 // Responses of the first three are streams and sockets, which have functions of their own. What is stored about
-// users is for backends, and pages would load its code; the console erases users.
-const OMITTED = new Set(["chat", "follow_conversation", "open_socket", "list_users", "put_user", "patch_user"]);
+// users is for backends, and pages would load its code; the console erases users. Contents of files are no JSON.
+const OMITTED = new Set([
+  ...["chat", "follow_conversation", "open_socket", "list_users", "put_user", "patch_user"],
+  ...["create_file", "get_file", "delete_file", "get_file_content"],
+]);
 
 const camelCase = (words) => words.map((word, index) => (index === 0 ? word : word[0].toUpperCase() + word.slice(1))).join("");
 const singular = (word) => word.replace(/ies$/, "y").replace(/s$/, "");
