@@ -109,6 +109,10 @@ impl ApiServerBuilder {
         let database = folder.path().join(DATABASE_FILE);
         let own = [
             ("DATABASE_URL", format!("sqlite://{}", database.display())),
+            (
+                "FILES__URL",
+                format!("file://{}/files", folder.path().display()),
+            ),
             ("SERVER__PORT", "0".to_owned()),
             ("SERVER__WORKERS", "1".to_owned()),
         ];

@@ -14,7 +14,7 @@ use actix_web::{
 use domain::{ProblemCode, Seq};
 use futures::StreamExt as _;
 use kit::{
-    layers::{RoutePattern, reject},
+    layers::{RoutePattern, read_file, reject},
     operations::{Access, Operation, Served},
     problem::ApiError,
     region::{X_CONSISTENCY, X_SERVED_BY},
@@ -147,6 +147,11 @@ async fn forward_request(
     operation: &'static Operation,
     mut request: ServiceRequest,
 ) -> ServiceResponse {
+    if operation.takes_file
+        && let Err(error) = read_file(&mut request, state).await
+    {
+        return reject(request, error);
+    }
     let body = match take_body(&mut request).await {
         Ok(body) => body,
         Err(error) => return reject(request, error),

@@ -136,6 +136,15 @@ fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>,
     Ok(declared)
 }
 
+/// Reads the whole of a body that is a file, for a region that passes it on.
+pub async fn read_file(request: &mut ServiceRequest, state: &HttpState) -> Result<(), ApiError> {
+    let max = state.bodies.sizes.file_bytes as usize;
+    let body = read_limited(request, state, max).await?;
+    request.set_payload(Payload::from(body));
+    ConnectionState::of(request.request()).body_received();
+    Ok(())
+}
+
 async fn read_limited(
     request: &mut ServiceRequest,
     state: &HttpState,
