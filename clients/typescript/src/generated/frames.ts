@@ -84,6 +84,8 @@ export interface components {
              *     creates the conversation, and later ones continue it. Neither `.` nor `..`.
              */
             conversationKey?: string | null;
+            /** @description The ids of the files of the message, each once. A file that another conversation uses cannot be used. */
+            files?: string[];
             /**
              * @description With `store: false`: the messages before this one, oldest first. The agent's
              *     `config.history` limits them. Those of users all have the role `user`.
@@ -101,7 +103,7 @@ export interface components {
              *     clients, and users with `conversations:all`. The agent needs a model.
              */
             instruction?: string | null;
-            /** @description The text of the message. Required, except if `supersedes` is an agent's message. */
+            /** @description The text of the message. Required, except with `files`, and if `supersedes` is an agent's message. */
             message?: string;
             /** @description Pairs of strings for the client's own use, stored with the turn. */
             metadata?: components["schemas"]["Metadata"];

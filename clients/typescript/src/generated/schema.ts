@@ -287,6 +287,42 @@ export interface paths {
         get: operations["list_feedback"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/files": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never; put?: never;
+        /**
+         * Upload a file for a message.
+         * @description The body is the content; `Content-Disposition` can name the file. The content decides about the type; the
+         *     declared type distinguishes kinds of text. A file that no message uses is deleted after 24 hours.
+         */
+        post: operations["create_file"];
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/files/{id}": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /**
+         * Read what is known about a file.
+         * @description A file that no message uses can be read by its creator. Later it can be read by those who can reach one of the
+         *     conversations that use it.
+         */
+        get: operations["get_file"];
+        put?: never; post?: never;
+        /** Delete a file that no message uses. */
+        delete: operations["delete_file"];
+        options?: never; head?: never; patch?: never; trace?: never;
+    };
+    "/api/files/{id}/content": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        /** Read the content of a file, or a range of it. */
+        get: operations["get_file_content"];
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/keys": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -1181,6 +1217,8 @@ export interface components {
              *     creates the conversation, and later ones continue it. Neither `.` nor `..`.
              */
             conversationKey?: string | null;
+            /** @description The ids of the files of the message, each once. A file that another conversation uses cannot be used. */
+            files?: string[];
             /**
              * @description With `store: false`: the messages before this one, oldest first. The agent's
              *     `config.history` limits them. Those of users all have the role `user`.
@@ -1191,7 +1229,7 @@ export interface components {
              *     clients, and users with `conversations:all`. The agent needs a model.
              */
             instruction?: string | null;
-            /** @description The text of the message. Required, except if `supersedes` is an agent's message. */
+            /** @description The text of the message. Required, except with `files`, and if `supersedes` is an agent's message. */
             message?: string;
             /** @description Pairs of strings for the client's own use, stored with the turn. */
             metadata?: components["schemas"]["Metadata"];
@@ -1623,6 +1661,7 @@ export interface components {
              */
             tools?: components["schemas"]["ToolEntry"][];
         };
+        ContentDigest: string;
         /** @description A call of an earlier turn that waited for staff. */
         ContinuedCall: {
             /** @description The id of the call. For users it is absent unless `toolCalls` shows them the call. */
@@ -1945,6 +1984,36 @@ export interface components {
             rating: components["schemas"]["Rating"];
             /** @description The user of the conversation, if a key or a client rates for it. */
             userId?: string | null;
+        };
+        /** @description An uploaded file. */
+        File: components["schemas"]["FileReference"] & {
+            /** @description The time of the upload. */
+            createdAt: components["schemas"]["Timestamp"];
+            expiresAt?: components["schemas"]["Timestamp"] | null;
+            /** @description The SHA-256 digest of the content. */
+            sha256: components["schemas"]["ContentDigest"];
+        };
+        /**
+         * @description An opaque id.
+         * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
+         */
+        FileId: string;
+        /** @description A file of a message. */
+        FileReference: {
+            /**
+             * Format: int64
+             * @description The size in bytes.
+             */
+            bytes: number;
+            /** @description The file's id. */
+            id: components["schemas"]["FileId"];
+            /**
+             * @description The media type, as its content shows it.
+             * @example image/png
+             */
+            mediaType: string;
+            /** @description The name, at most 255 characters. */
+            name: string;
         };
         /**
          * @description The reason why a reply ended.
@@ -2347,6 +2416,8 @@ export interface components {
             error?: components["schemas"]["MessageError"];
             /** @description On agent messages of a listing that were rated: the ratings. Users see their own. */
             feedback?: components["schemas"]["Feedback"][];
+            /** @description The files of the message. */
+            files?: components["schemas"]["FileReference"][];
             /** @description On agent messages: the reason why the reply ended. */
             finishReason?: components["schemas"]["FinishReason"];
             /** @description The message's id. */
@@ -2759,7 +2830,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "file_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "file_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "validation_failed" | "file_type_not_accepted" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "files_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -3109,6 +3180,12 @@ export interface components {
             capabilityCharacters: number;
             /**
              * Format: int32
+             * @description Maximum number of bytes of a file.
+             * @default 20971520
+             */
+            fileBytes: number;
+            /**
+             * Format: int32
              * @description Maximum number of characters of one chat message.
              * @default 32000
              */
@@ -3434,6 +3511,8 @@ export interface components {
             /** @description The engine that produced the reply. */
             engine?: string | null;
             error?: components["schemas"]["Problem"] | null;
+            /** @description The files of the user's message. */
+            files?: components["schemas"]["FileReference"][];
             finishedAt?: components["schemas"]["Timestamp"] | null;
             finishReason?: components["schemas"]["FinishReason"] | null;
             /** @description The turn's id. */
@@ -4060,6 +4139,8 @@ export interface components {
         ConversationId: components["schemas"]["ConversationId"];
         /** @description `nextCursor` of the previous page. */
         Cursor: string;
+        /** @description The file. */
+        FileId: components["schemas"]["FileId"];
         /** @description Only conversations whose last message is of this time or later. */
         From: components["schemas"]["Timestamp"];
         /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
@@ -5736,6 +5817,204 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    create_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The name of the file, such as `attachment; filename="photo.png"`. */
+                "Content-Disposition"?: string | null;
+                /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never; cookie?: never;
+        };
+        /** @description The content, with its media type in `Content-Type`. */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description The file. */
+            201: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    get_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The file. */
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    delete_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The file. */
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file is deleted. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description A message uses the file. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    get_file_content: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` for which `Range` holds; otherwise the whole content is returned. */
+                "If-Range"?: string | null;
+                /** @description One range of bytes, such as `bytes=0-1023`. */
+                Range?: string | null;
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The file. */
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The content. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The range. */
+            206: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The range begins after the end of the content. */
+            416: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
