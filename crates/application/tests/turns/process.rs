@@ -117,6 +117,7 @@ impl Process {
             tool_use: ports::ToolUse::default(),
             agent_id: Some(fixture.agent.id),
             message: Some(script.to_message()),
+            files: Vec::new(),
             instruction: None,
             conversation_id,
             conversation_key: None,
@@ -190,6 +191,8 @@ pub(crate) fn cached_ports(
     );
     CachedPorts {
         users: Arc::new(users),
+        files: Arc::clone(&storage.files),
+        blobs: None,
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(FollowedTurns::new(Arc::clone(&storage.turns), applied)),

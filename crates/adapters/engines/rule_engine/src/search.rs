@@ -118,7 +118,6 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use domain::{TenantId, TurnId};
-    use ports::ToolUse;
 
     use super::*;
     use crate::fixture::{agent, pattern_rule};
@@ -133,24 +132,9 @@ mod tests {
         );
         let agent = Arc::new(agent);
         let rules = CompiledRules::compile(&agent).unwrap();
-        let request = ModelRequest {
-            tenant: TenantId::DEFAULT.parse().unwrap(),
-            agent,
-            turn_id: TurnId::new(uuid::Uuid::nil()),
-            turn_number: 0,
-            user_id: None,
-            user: None,
-            context: None,
-            history: Arc::default(),
-            message: message.into(),
-            earlier_steps: Vec::new(),
-            steps: Vec::new(),
-            tool_use: ToolUse::default(),
-            tools: Arc::default(),
-            unavailable_tools: Vec::new(),
-            may_call: true,
-            is_for_staff: false,
-        };
+        let tenant = TenantId::DEFAULT.parse().unwrap();
+        let turn = TurnId::new(uuid::Uuid::nil());
+        let request = ModelRequest::new(tenant, agent, turn, message);
         Search::new(Arc::new(rules), request)
     }
 

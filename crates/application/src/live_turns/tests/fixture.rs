@@ -95,6 +95,7 @@ fn found(status: TurnStatus) -> FoundTurn {
             agent_version: has_started.then_some(started.agent_version),
             status,
             input: "Hello".to_owned(),
+            files: Vec::new(),
             client_message_id: None,
             retry_of: None,
             reply: None,

@@ -69,6 +69,8 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         context: None,
         history: Arc::default(),
         message: message.into(),
+        files: Vec::new(),
+        file_contents: Arc::default(),
         steps: Vec::new(),
         tools: Arc::default(),
         unavailable_tools: Vec::new(),
