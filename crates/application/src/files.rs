@@ -121,8 +121,14 @@ impl FileService {
         let created = self
             .create(caller, blob, (name, declared_type), received, key)
             .await;
-        if created.as_ref().map_or(true, |created| created.is_replayed) {
-            // Otherwise, the sweep of blobs without files deletes it.
+        let is_left = match &created {
+            Ok(created) => created.is_replayed,
+            Err(FileError::NotAccepted(_) | FileError::Idempotency(_)) => true,
+            // The file may be stored.
+            Err(_) => false,
+        };
+        if is_left {
+            // If this fails, the cleanup finds it.
             let _ = blobs.delete(blob).await;
         }
         created

@@ -127,7 +127,7 @@ pub async fn a_stored_file_is_found_unchanged(storage: &Store) {
     assert!(storage.files.has_any().await.success());
     assert_eq!(find(storage, &tenant, 2).await, None);
     let of_both = storage.files.find(&tenant, &[id(2), id(1)]).await;
-    assert_eq!(of_both.success(), [found.clone()]);
+    assert_eq!(of_both.success(), std::slice::from_ref(&found));
     let known = [found.blob, BlobKey::new(Uuid::from_u128(5))];
     let known = storage.files.known_blobs(&known).await.success();
     assert_eq!(known, [found.blob]);

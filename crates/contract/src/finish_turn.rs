@@ -38,26 +38,14 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
     };
     let ending = TurnEnding::Completed(reply.clone());
     setup::finish_turn(storage, fixture::finish(&begin, ending)).await;
+    let (place, at) = ((conversation.id, 2), fixture::at(17));
     let message = Message {
-        id: reply.message_id,
-        conversation_id: conversation.id,
         turn_id: Some(begin.turn_id),
-        seq: 2,
-        role: Role::Agent,
-        content: reply.content,
-        files: Vec::new(),
-        created_at: fixture::at(17),
-        author: None,
         engine: Some(reply.engine.clone()),
         agent_version: Some(1),
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,
-        client_message_id: None,
-        turn_status: None,
-        error: None,
-        tool_calls: Vec::new(),
-        feedback: Vec::new(),
-        superseded_at: None,
+        ..Message::new(place, reply.message_id, Role::Agent, reply.content, at)
     };
     let expected = Turn {
         status: TurnStatus::Completed,

@@ -79,32 +79,14 @@ async fn other_requests(caller: &Caller, resources: &TestResources) -> Vec<(&'st
         ("list_turns", format!("/api/turns?agentId={agent}")),
         ("list_agents", format!("/api/agents?name={SECRET}")),
     ];
+    let chat = |body| ("chat", "/api/chat", body);
+    let create = |body| ("create_conversation", "/api/conversations", body);
     let posts = [
-        (
-            "chat",
-            "/api/chat",
-            json!({"agentId": agent, "message": "Hi"}),
-        ),
-        (
-            "chat",
-            "/api/chat",
-            json!({"conversationId": conversation, "message": "Hi"}),
-        ),
-        (
-            "chat",
-            "/api/chat",
-            json!({"agentId": agent, "message": "Hi", "files": [resources.file]}),
-        ),
-        (
-            "create_conversation",
-            "/api/conversations",
-            json!({"agentId": agent}),
-        ),
-        (
-            "create_conversation",
-            "/api/conversations",
-            json!({"forkOf": {"conversationId": conversation}}),
-        ),
+        chat(json!({"agentId": agent, "message": "Hi"})),
+        chat(json!({"conversationId": conversation, "message": "Hi"})),
+        chat(json!({"agentId": agent, "message": "Hi", "files": [resources.file]})),
+        create(json!({"agentId": agent})),
+        create(json!({"forkOf": {"conversationId": conversation}})),
     ];
     let mut received = Vec::new();
     for (id, path) in gets {

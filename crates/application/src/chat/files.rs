@@ -37,16 +37,10 @@ pub(super) async fn find_files(
     files.ok_or(ChatError::FileNotFound)
 }
 
-/// Checks that the engine of the agent takes the files.
-pub(super) fn check_kinds(
-    files: &[FileReference],
-    engine: &dyn ReplyEngine,
-) -> Result<(), ChatError> {
+/// Returns the index of the first file that the engine of the agent does not take.
+pub(super) fn first_refused(files: &[FileReference], engine: &dyn ReplyEngine) -> Option<usize> {
     let takes = |file: &FileReference| file.media_type.kind().is_some_and(|it| engine.takes(it));
-    match files.iter().position(|file| !takes(file)) {
-        Some(index) => Err(ChatError::FileNotAccepted { index }),
-        None => Ok(()),
-    }
+    files.iter().position(|file| !takes(file))
 }
 
 /// Returns the contents of the files that a model receives: those of the message, and then the newest of the

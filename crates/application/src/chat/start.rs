@@ -17,7 +17,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{check_kinds, find_files},
+    files::{find_files, first_refused},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -70,8 +70,9 @@ impl TurnStarter {
         target.files = find_files(&self.context.ports, attempt, &target).await?;
         let tenant = &attempt.caller.tenant;
         let chain = self.context.engines.chain(tenant, &target.agent);
-        if let Some(own) = chain.first() {
-            check_kinds(&target.files, &*own.engine)?;
+        let own = chain.first();
+        if let Some(index) = own.and_then(|own| first_refused(&target.files, &*own.engine)) {
+            return Err(ChatError::FileNotAccepted { index });
         }
         let target = Arc::new(target);
         let mut chain = chain.into_iter();

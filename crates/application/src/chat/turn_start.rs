@@ -74,9 +74,7 @@ impl TurnStart {
                 live.mark_queued_here();
                 Ok(accept(started(true)))
             }
-            Ok(BeginOutcome::Replayed(record)) => {
-                Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
-            }
+            Ok(BeginOutcome::Replayed(record)) => Ok(decided(Idempotent::Replayed(record))),
             Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
             Ok(BeginOutcome::ActionRequired) => Err(ChatError::ActionRequired),
             Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
@@ -93,5 +91,9 @@ impl TurnStart {
 }
 
 fn accept(turn: StartedTurn) -> AttemptState {
-    AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
+    decided(Idempotent::Applied(AcceptedTurn::started(turn)))
+}
+
+fn decided(outcome: Idempotent<AcceptedTurn>) -> AttemptState {
+    AttemptState::Decided(Ok(outcome))
 }

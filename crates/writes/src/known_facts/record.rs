@@ -4,7 +4,8 @@ use domain::{AgentId, ConversationId, Seq, TenantId};
 use ports::{
     Facts, Rows,
     write_store::{
-        AgentDeletion, AgentRow, AgentUpdate, ConversationFacts, InTenant, MessageDeletion,
+        AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationFacts,
+        ConversationHandover, ConversationRow, ConversationUpdate, InTenant, MessageDeletion,
         MessageRow, TurnAssignment, TurnEnd, TurnRow, TurnStart, TurnWait,
     },
 };
@@ -84,18 +85,7 @@ impl KnownFacts {
             heads,
         } = rows;
         self.record_agents(agents, agent_updates, agent_deletions);
-        for row in conversations {
-            self.add_conversation(row);
-        }
-        for row in advances {
-            self.advance(row);
-        }
-        for row in conversation_updates {
-            self.update_conversation(row);
-        }
-        for row in handovers {
-            self.hand_over(row);
-        }
+        self.record_conversations(conversations, advances, conversation_updates, handovers);
         self.forget_conversations_of_staff(messages, deleted_messages);
         self.record_turns(turns, ends, starts);
         self.forget_turns(waits, assignments);
@@ -103,6 +93,27 @@ impl KnownFacts {
             self.conversations.remove(&(row.tenant.clone(), row.id));
         }
         self.raise_heads(heads);
+    }
+
+    fn record_conversations(
+        &mut self,
+        created: &[ConversationRow],
+        advanced: &[ConversationAdvance],
+        updated: &[ConversationUpdate],
+        handed_over: &[ConversationHandover],
+    ) {
+        for row in created {
+            self.add_conversation(row);
+        }
+        for row in advanced {
+            self.advance(row);
+        }
+        for row in updated {
+            self.update_conversation(row);
+        }
+        for row in handed_over {
+            self.hand_over(row);
+        }
     }
 
     fn record_agents(

@@ -36,9 +36,9 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         new_credentials: _,
         whole_credentials: _,
         users,
-        notes,
+        notes: _,
         files,
-        feedback,
+        feedback: _,
         idempotency,
         nodes,
         logged,
@@ -47,8 +47,9 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         running_turns,
     } = query;
     asked.heads.extend(found(tenants, |key| all.heads.get(key)));
-    let agents = found(agents, |key| all.agents.get(key));
-    asked.agents.extend(agents);
+    asked
+        .agents
+        .extend(found(agents, |key| all.agents.get(key)));
     let existing = new_agents.iter();
     let existing = existing.filter(|key| all.existing_agents.contains(key));
     asked.existing_agents.extend(existing.cloned());
@@ -62,12 +63,9 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     let open = found(open_turns, |key| all.open_turns.get(key));
     asked.open_turns.extend(open);
     add_credentials(query, all, asked);
+    add_notes_and_ratings(query, all, asked);
     asked.users.extend(found(users, |key| all.users.get(key)));
-    let notes = notes.iter().filter(|note| all.notes.contains(note));
-    asked.notes.extend(notes.cloned());
     asked.files.extend(found(files, |key| all.files.get(key)));
-    let ratings = found(feedback, |key| all.feedback.get(key));
-    asked.feedback.extend(ratings);
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));
@@ -93,6 +91,14 @@ fn add_credentials(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.credentials.extend(credentials);
     let whole = found(&query.whole_credentials, |id| all.whole_credentials.get(id));
     asked.whole_credentials.extend(whole);
+}
+
+fn add_notes_and_ratings(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
+    let notes = query.notes.iter();
+    let notes = notes.filter(|note| all.notes.contains(note));
+    asked.notes.extend(notes.cloned());
+    let ratings = found(&query.feedback, |key| all.feedback.get(key));
+    asked.feedback.extend(ratings);
 }
 
 fn is_named(query: &LoggedQuery, event: &EventInDoubt) -> bool {

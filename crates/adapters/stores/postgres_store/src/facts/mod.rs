@@ -92,12 +92,7 @@ pub(crate) async fn read(
         let rows = read::rows("turn_steps", rows.map_err(from_sqlx)?, Ok)?;
         add_steps(facts, rows)?;
     }
-    if !query.files.is_empty() {
-        let files = by_ids(FILES, &query.files, |id| id.uuid());
-        let rows = files.fetch_all(&mut *connection).await;
-        let rows = read::rows("files", rows.map_err(from_sqlx)?, Ok)?;
-        add_files(facts, rows)?;
-    }
+    files(connection, query, facts).await?;
     running_turns(connection, query, facts).await?;
     for key in &query.open_turns {
         let open = open_turns::<PostgresStore>(connection, key).await?;
@@ -144,6 +139,19 @@ async fn notes(
         .bind(ids);
     let found = &mut facts.notes;
     add(connection, found, notes, "conversation_notes", note).await
+}
+
+async fn files(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.files.is_empty() {
+        return Ok(());
+    }
+    let files = by_ids(FILES, &query.files, |id| id.uuid());
+    let rows = files.fetch_all(connection).await.map_err(from_sqlx)?;
+    add_files(facts, read::rows("files", rows, Ok)?)
 }
 
 async fn ratings(

@@ -49,7 +49,7 @@ impl StoredFileRow {
         let sha256 = self
             .sha256
             .try_into()
-            .map_err(|_| corrupt("files.sha256"))?;
+            .map_err(|_wrong_length| corrupt("files.sha256"))?;
         let reference = FileReference {
             id: FileId::new(self.id),
             name: self.name,
