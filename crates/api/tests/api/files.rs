@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
+    postgres::Database,
     response::{ApiResponse, Request},
     user_tokens::{BACKEND, backend, user},
 };
@@ -14,7 +15,9 @@ use crate::{
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
 
 async fn upload(caller: &Caller, content: &[u8], headers: &[(&str, &str)]) -> ApiResponse {
-    let request = caller.request("POST", "/api/files").body(content.to_vec());
+    let request = caller
+        .request("POST", "/api/files")
+        .raw_body(content.to_vec());
     let add = |request: Request, (name, value): &(&str, &str)| request.header(name, value);
     headers.iter().fold(request, add).send().await
 }
@@ -266,5 +269,17 @@ async fn a_message_with_malformed_files_is_rejected() {
     ] {
         writer.post("/api/chat", body).await.problem(code);
     }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_unavailable_without_a_store_of_contents() {
+    let database = Database::make().await;
+    let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    let api = builder.setting("FILES__URL", "").start().await;
+    let refused = upload(&api.writer(), PNG, &[]).await;
+    refused.problem(ProblemCode::FilesUnavailable);
+    let chat = json!({"agentId": api.agent_id().await, "message": "Hi"});
+    api.writer().post("/api/chat", chat).await.ok();
     api.stop().await;
 }

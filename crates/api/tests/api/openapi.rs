@@ -71,8 +71,8 @@ async fn the_served_document_has_the_address_of_its_server() {
 
 /// The maximum sizes of the documents in bytes: served without compression, and as committed.
 const MAX_BYTES: [(&str, usize, usize); 2] = [
-    ("openapi.json", 286 * 1024, 320 * 1024),
-    ("asyncapi.json", 124 * 1024, 124 * 1024),
+    ("openapi.json", 291 * 1024, 320 * 1024),
+    ("asyncapi.json", 125 * 1024, 125 * 1024),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -281,6 +281,10 @@ async fn the_examples_of_bodies_are_accepted() {
     for operation in operations::all() {
         let content = operation.described["requestBody"]["content"].as_object();
         for (media_type, body) in content.into_iter().flatten() {
+            if media_type == "*/*" {
+                // The content of a file is no JSON.
+                continue;
+            }
             let sample = operations::TestResources::make(&api).await;
             let mut example = body["example"].clone();
             assert!(example.is_object(), "{} has no example", operation.id);

@@ -20,6 +20,11 @@ const OF_FEATURES: &[ProblemCode] = &[
     ProblemCode::IssuerUnavailable,
     ProblemCode::HomeUnavailable,
     ProblemCode::Overloaded,
+    ProblemCode::FileNotFound,
+    ProblemCode::FileInUse,
+    ProblemCode::FileTypeNotAccepted,
+    ProblemCode::RangeNotSatisfiable,
+    ProblemCode::FilesUnavailable,
 ];
 
 macro_rules! provoked {

@@ -52,6 +52,10 @@ async fn every_example_of_a_body_works_as_it_is_or_with_the_ids_of_the_reader() 
     for operation in operations::all() {
         let contents = operation.described["requestBody"]["content"].as_object();
         for (media_type, content) in contents.into_iter().flatten() {
+            if media_type == "*/*" {
+                // The content of a file is no JSON.
+                continue;
+            }
             let mut body = content["example"].clone();
             assert!(body.is_object(), "{} has no example", operation.id);
             let response = send(&api, &operation, media_type, &body).await;

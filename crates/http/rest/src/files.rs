@@ -15,6 +15,12 @@ use kit::{
     request::{IdempotencyHeader, PathId, Upload, created_response},
 };
 
+/// The schema of the content of a file.
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct FileContent(Vec<u8>);
+
 /// Upload a file for a message.
 ///
 /// The body is the content; `Content-Disposition` can name the file. The content decides about the type; the
@@ -22,7 +28,7 @@ use kit::{
 #[utoipa::path(
     post, path = "/api/files", operation_id = "create_file", tag = "Files",
     params(("Content-Disposition" = Option<String>, Header, description = "The name of the file, such as `attachment; filename=\"photo.png\"`.")),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The content, with its media type in `Content-Type`."),
+    request_body(content = inline(FileContent), content_type = "*/*", description = "The content, with its media type in `Content-Type`."),
     responses((status = 201, description = "The file.", body = File)),
 )]
 pub async fn create_file(
@@ -80,8 +86,8 @@ pub async fn delete_file(
         ("If-Range" = Option<String>, Header, description = "The `ETag` for which `Range` holds; otherwise the whole content is returned."),
     ),
     responses(
-        (status = 200, description = "The content.", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 206, description = "The range.", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 200, description = "The content.", content_type = "*/*", body = inline(FileContent)),
+        (status = 206, description = "The range.", content_type = "*/*", body = inline(FileContent)),
         (status = 416, description = "The range begins after the end of the content."),
     ),
 )]
