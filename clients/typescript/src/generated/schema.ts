@@ -5839,7 +5839,7 @@ export interface operations {
         /** @description The content, with its media type in `Content-Type`. */
         requestBody: {
             content: {
-                "application/octet-stream": number[];
+                "*/*": string;
             };
         };
         responses: {
@@ -5983,7 +5983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "*/*": string;
                 };
             };
             /** @description The range. */
@@ -5993,7 +5993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "*/*": string;
                 };
             };
             400: components["responses"]["InvalidHeader"];
