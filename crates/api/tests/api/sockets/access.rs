@@ -82,7 +82,7 @@ async fn an_invalid_first_frame_closes_an_unauthenticated_socket() {
         ("[]", json!(null), "validation_failed"),
         (r#"{"id": 1, "type": "dance"}"#, json!(1), "unknown_command"),
         (
-            r#"{"id": 1, "type": "chat", "message": ""}"#,
+            r#"{"id": 1, "type": "chat", "message": 1}"#,
             json!(1),
             "validation_failed",
         ),

@@ -83,7 +83,7 @@ async fn invalid_commands_receive_errors() {
         assert_eq!((&reply["id"], &reply["ok"]), (&Value::Null, &json!(false)));
         assert_eq!(reply["error"]["code"], code, "{text}");
     }
-    let command = json!({"message": "", "metadata": {"a": 1}});
+    let command = json!({"message": 1, "metadata": {"a": 1}});
     let faults = socket.expect_problem("chat", command).await;
     let pointers: Vec<_> = faults["errors"]
         .as_array()

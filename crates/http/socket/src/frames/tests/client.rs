@@ -90,10 +90,10 @@ fn a_chat_has_the_members_of_the_request_body() {
 #[test]
 fn all_errors_of_a_chat_are_reported_at_once_with_pointers() {
     invalid(
-        &json!({"id": 7, "type": "chat", "message": "", "metadata": {"a": 1}, "stream": true, "idempotencyKey": "a b"}),
+        &json!({"id": 7, "type": "chat", "message": "\u{0}", "metadata": {"a": 1}, "stream": true, "idempotencyKey": "a b"}),
         &[
             ("/idempotencyKey", "bad_character"),
-            ("/message", "too_short"),
+            ("/message", "bad_character"),
             ("/metadata/a", "wrong_type"),
             ("/stream", "unknown_member"),
         ],
