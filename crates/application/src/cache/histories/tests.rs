@@ -100,7 +100,7 @@ fn the_weight_stays_within_the_limit() {
 
 #[test]
 fn a_conversation_that_returns_soon_after_its_eviction_stays_cached() {
-    let (histories, text) = (HistoryCache::within(1_000_000), "x".repeat(90));
+    let (histories, text) = (HistoryCache::within(1_080_000), "x".repeat(90));
     let use_once = |conversations: Range<u32>| {
         for conversation in conversations {
             keep(&histories, conversation, 2, messages(1..2, &text));
