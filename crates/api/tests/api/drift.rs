@@ -43,7 +43,7 @@ async fn every_documented_operation_succeeds_as_documented() {
         let described = content.get(media_type).or(content.get("*/*"));
         let described =
             described.unwrap_or_else(|| panic!("{} answers {media_type}", operation.id));
-        if media_type == "application/json" {
+        if content.contains_key("application/json") {
             let validator = validator(&operation, &described["schema"]);
             let faults: Vec<String> = validator
                 .iter_errors(&response.json())

@@ -15,7 +15,7 @@ use kit::{
     request::{IdempotencyHeader, PathId, Upload, created_response},
 };
 
-/// The schema of the content of a file.
+/// The content of a file.
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "only its schema is used")]
