@@ -5961,6 +5961,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The `ETag` for which `Range` holds; otherwise the whole content is returned. */
                 "If-Range"?: string | null;
                 /** @description One range of bytes, such as `bytes=0-1023`. */
@@ -5995,6 +5997,14 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description `If-None-Match` has the `ETag`. */
+            304: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["InvalidHeader"];
             401: components["responses"]["Unauthenticated"];

@@ -109,6 +109,10 @@ async fn a_range_of_the_content_is_read() {
     let etag = file["sha256"].to_string();
     assert_eq!(get("bytes=1-3", etag).await.status, 206);
     assert_eq!(get("bytes=1-3", "\"old\"".to_owned()).await.status, 200);
+    let tag = file["sha256"].to_string();
+    let known = writer.request("GET", &path).header("If-None-Match", &tag);
+    let known = known.send().await;
+    assert_eq!((known.status, known.body.len()), (304, 0));
     let after = get("bytes=99999-", String::new()).await;
     after.problem(ProblemCode::RangeNotSatisfiable);
     api.stop().await;

@@ -174,3 +174,16 @@ async fn turns_of_other_agents_and_deleted_conversations_are_not_listed() {
     assert_eq!(turns.found(&turns.api.reader(), "").await, ["eve", "ada"]);
     turns.api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_metadata_has_a_name_with_nul() {
+    let api = ApiServer::start().await;
+    for list in ["turns", "conversations"] {
+        let refused = api
+            .reader()
+            .get(&format!("/api/{list}?metadata.k%00=1"))
+            .await;
+        refused.problem(ProblemCode::ValidationFailed);
+    }
+    api.stop().await;
+}

@@ -101,13 +101,19 @@ async fn read(
     let stored = ports.files.find(tenant, &ids).await?;
     let read = stored.into_iter().map(|stored| async move {
         let reference = &stored.file.reference;
-        let pieces = blobs.read(stored.blob, 0..reference.bytes).await?;
+        let pieces = match blobs.read(stored.blob, 0..reference.bytes).await {
+            Err(BlobError::NotFound) => {
+                tracing::error!(file = %reference.id, "the content of a file is lost");
+                return Ok(None);
+            }
+            pieces => pieces?,
+        };
         let content = pieces.map_ok(|piece| piece.to_vec()).try_concat().await?;
-        Ok::<_, BlobError>((reference.id, content))
+        Ok::<_, BlobError>(Some((reference.id, content)))
     });
     let contents = try_join_all(read).await;
     let contents = contents.map_err(|error| RepositoryError::Unavailable(error.into()))?;
-    Ok(contents.into_iter().collect())
+    Ok(contents.into_iter().flatten().collect())
 }
 
 /// Cuts the texts, in the order of `files`, where all of them have `limit` characters.

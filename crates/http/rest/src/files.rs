@@ -5,6 +5,7 @@ use std::{fmt::Write as _, ops::Range};
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     http::header::{self, HeaderValue},
+    web::Data,
 };
 use application::FileUpload;
 use domain::{File, FileId, ProblemCode};
@@ -12,7 +13,8 @@ use futures::TryStreamExt as _;
 use kit::{
     auth::{Authorized, ChatWrite, TurnsRead},
     problem::ApiError,
-    request::{IdempotencyHeader, PathId, Upload, created_response},
+    request::{IdempotencyHeader, PathId, Upload, created_response, etag_matches},
+    state::HttpState,
 };
 
 /// The content of a file.
@@ -33,12 +35,18 @@ struct FileContent(Vec<u8>);
 )]
 pub async fn create_file(
     authorized: Authorized<ChatWrite>,
+    state: Data<HttpState>,
     key: IdempotencyHeader,
     upload: Upload,
 ) -> Result<HttpResponse, ApiError> {
     let (files, caller) = (&authorized.files, authorized.caller());
+    let mut watch = authorized.watch_credential(&state);
     let store = async |upload: FileUpload| files.upload(caller, upload, key.0).await;
-    let created = upload.store(store).await?;
+    // An erasure withdraws the tokens of its user, who must not store more.
+    let created = tokio::select! {
+        created = upload.store(store) => created?,
+        end = watch.ended() => return Err(end.into()),
+    };
     let path = format!("/api/files/{}", created.value.reference.id);
     Ok(created_response(path, created.is_replayed).json(created.value))
 }
@@ -83,11 +91,13 @@ pub async fn delete_file(
     params(
         ("id" = FileId, Path, description = "The file."),
         ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=0-1023`."),
+        ("If-None-Match" = Option<String>, Header, description = "The `ETag` of a stored response."),
         ("If-Range" = Option<String>, Header, description = "The `ETag` for which `Range` holds; otherwise the whole content is returned."),
     ),
     responses(
         (status = 200, description = "The content.", content_type = "*/*", body = inline(FileContent)),
         (status = 206, description = "The range.", content_type = "*/*", body = inline(FileContent)),
+        (status = 304, description = "`If-None-Match` has the `ETag`."),
         (status = 416, description = "The range begins after the end of the content."),
     ),
 )]
@@ -99,6 +109,11 @@ pub async fn get_file_content(
     let chosen = |file: &File| requested_range(&request, file).unwrap_or(0..file.reference.bytes);
     let found = authorized.files.content(authorized.caller(), id.0, chosen);
     let (file, content) = found.await?;
+    if etag_matches(request.headers(), &etag(&file)) {
+        let mut response = HttpResponse::NotModified();
+        add_headers(&mut response, &file);
+        return Ok(response.finish());
+    }
     let size = file.reference.bytes;
     let range = requested_range(&request, &file);
     let mut response = match &range {

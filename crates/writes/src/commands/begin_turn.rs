@@ -63,13 +63,27 @@ impl Command for BeginTurn {
         match state.admit(self) {
             Admission::Start => {
                 state.check(facts, self)?;
-                Ok(Planned::Applied(start(planner, self, &state)))
+                Ok(self.unless_unusable(facts, || start(planner, self, &state)))
             }
-            Admission::Queue => Ok(Planned::Applied(queue(planner, self, &state))),
+            Admission::Queue => Ok(self.unless_unusable(facts, || queue(planner, self, &state))),
             Admission::Busy if state.is_waiting() => {
                 Ok(Planned::Rejected(BeginOutcome::ActionRequired))
             }
             Admission::Busy => Ok(Planned::Rejected(BeginOutcome::Busy)),
+        }
+    }
+}
+
+impl BeginTurn {
+    /// Begins the turn, unless it cannot have one of its files.
+    fn unless_unusable(
+        &self,
+        facts: &Facts,
+        begin: impl FnOnce() -> BeginOutcome,
+    ) -> Planned<BeginOutcome> {
+        match file_uses(self).check(facts, self.stamp.time) {
+            Ok(()) => Planned::Applied(begin()),
+            Err(file) => Planned::Rejected(BeginOutcome::FileUnusable(file)),
         }
     }
 }
@@ -147,7 +161,6 @@ impl From<Rejection> for BeginOutcome {
             Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
-            Rejection::FileUnusable(file) => Self::FileUnusable(file),
         }
     }
 }

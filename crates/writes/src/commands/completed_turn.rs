@@ -5,7 +5,7 @@ use ports::{Facts, FactsQuery, RepositoryError};
 
 use super::{
     in_doubt,
-    new_turn::{self, LastMessage, turn_ids},
+    new_turn::{self, LastMessage, file_uses, turn_ids},
     turn_admission::{ConversationState, Rejection},
 };
 use crate::{Command, Committed, CompletedTurn, Planned, Planner, RecordTurnOutcome, Scope};
@@ -54,6 +54,9 @@ impl Command for CompletedTurn {
             return Ok(Planned::Rejected(RecordTurnOutcome::Busy));
         }
         state.check(facts, &self.begin)?;
+        if let Err(file) = file_uses(&self.begin).check(facts, self.begin.stamp.time) {
+            return Ok(Planned::Rejected(RecordTurnOutcome::FileUnusable(file)));
+        }
         Ok(Planned::Applied(write(planner, self, &state)))
     }
 }
@@ -113,7 +116,6 @@ impl From<Rejection> for RecordTurnOutcome {
             Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
-            Rejection::FileUnusable(file) => Self::FileUnusable(file),
         }
     }
 }

@@ -9,8 +9,7 @@ use ports::{
     write_store::{ConversationFacts, TurnRow},
 };
 
-use super::new_turn::file_uses;
-use crate::{AnsweredMessage, BeginTurn, ConversationTarget, TurnMessages, UnusableFile};
+use crate::{AnsweredMessage, BeginTurn, ConversationTarget, TurnMessages};
 
 /// The reason why a turn may not begin. Nothing is written then.
 pub(super) enum Rejection {
@@ -20,8 +19,6 @@ pub(super) enum Rejection {
     AgentNotFound,
     /// The agent has no such conversation.
     ConversationNotFound,
-    /// The message cannot have a file.
-    FileUnusable(UnusableFile),
 }
 
 /// The conversation in which a turn begins.
@@ -33,7 +30,7 @@ pub(super) enum ConversationState<'a> {
 }
 
 impl<'a> ConversationState<'a> {
-    /// Checks the idempotency key first, then whether agent, files and conversation exist.
+    /// Checks the idempotency key first, then whether agent and conversation exist.
     pub(super) fn resolve(facts: &'a Facts, begin: &'a BeginTurn) -> Result<Self, Rejection> {
         let idempotency = begin.idempotency.as_ref();
         let record = facts.existing_record(&begin.tenant, idempotency);
@@ -43,8 +40,6 @@ impl<'a> ConversationState<'a> {
         if begin.stored_agent_version(facts).is_none() {
             return Err(Rejection::AgentNotFound);
         }
-        let usable = file_uses(begin).check(facts, begin.stamp.time);
-        usable.map_err(Rejection::FileUnusable)?;
         match &begin.target {
             ConversationTarget::New(conversation) => Ok(Self::New(conversation)),
             ConversationTarget::Existing { id, .. } => facts

@@ -2,8 +2,8 @@
 //! compile without a code.
 
 use access::{
-    AccessError, CredentialError, TicketError, UserTokenError, signing_keys::SigningKeyError,
-    tokens::MIN_FETCH_INTERVAL,
+    AccessError, CredentialEnd, CredentialError, TicketError, UserTokenError,
+    signing_keys::SigningKeyError, tokens::MIN_FETCH_INTERVAL,
 };
 use application::{
     AgentError, ChatError, ConversationError, EventError, FileError, IdempotencyConflict,
@@ -72,6 +72,16 @@ impl From<AccessError> for ApiError {
                 Self::new(ProblemCode::HomeUnavailable).with_source(source)
             }
             AccessError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CredentialEnd> for ApiError {
+    fn from(end: CredentialEnd) -> Self {
+        match end {
+            CredentialEnd::Revoked => with_challenge(AccessError::Invalid),
+            CredentialEnd::Expired => with_challenge(AccessError::Expired),
+            CredentialEnd::HomeUnavailable => Self::new(ProblemCode::HomeUnavailable),
         }
     }
 }

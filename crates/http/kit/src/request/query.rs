@@ -32,7 +32,7 @@ impl QueryParameters {
         let names: Vec<String> = pairs.iter().map(|(name, _)| name.clone()).collect();
         let prefixed = names.iter().map(String::as_str).filter(|name| {
             name.strip_prefix(prefix)
-                .is_some_and(|rest| !rest.is_empty())
+                .is_some_and(|rest| !rest.is_empty() && !rest.contains('\0'))
         });
         let known: Vec<&str> = known.iter().copied().chain(prefixed).collect();
         Self::check(request, pairs, &known)

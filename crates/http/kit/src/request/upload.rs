@@ -28,6 +28,18 @@ pub struct Upload {
     limit: u64,
     /// The time within which the next bytes must arrive, and after which their rate counts.
     deadline: Duration,
+    /// True once the whole body has been read.
+    is_whole: bool,
+}
+
+/// The rest of a body that is not read is held until the response is sent.
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let unread_body = UnreadBody(mem::replace(&mut self.payload, Payload::None));
+            self.request.extensions_mut().insert(unread_body);
+        }
+    }
 }
 
 impl FromRequest for Upload {
@@ -43,6 +55,7 @@ impl FromRequest for Upload {
             payload: mem::replace(payload, Payload::None),
             limit: state.bodies.sizes.file_bytes.into(),
             deadline: state.bodies.deadline,
+            is_whole: false,
         }))
     }
 }
@@ -66,7 +79,7 @@ impl Upload {
         Ok(stored?)
     }
 
-    /// Passes the body on as it arrives. The rest of one that is not read is held until the response is sent.
+    /// Passes the body on as it arrives.
     async fn receive(&mut self, sender: mpsc::Sender<Result<Bytes, ApiError>>) {
         let started = Instant::now();
         let mut received = 0;
@@ -74,11 +87,12 @@ impl Upload {
             let next = timeout(self.deadline, self.payload.next());
             let next = tokio::select! {
                 next = next => next,
-                () = sender.closed() => break,
+                () = sender.closed() => return,
             };
             let chunk = match next {
                 Ok(None) => {
                     ConnectionState::of(&self.request).body_received();
+                    self.is_whole = true;
                     return;
                 }
                 Ok(Some(Ok(chunk))) => {
@@ -90,11 +104,9 @@ impl Upload {
             };
             let is_end = chunk.is_err();
             if sender.send(chunk).await.is_err() || is_end {
-                break;
+                return;
             }
         }
-        let unread_body = UnreadBody(mem::replace(&mut self.payload, Payload::None));
-        self.request.extensions_mut().insert(unread_body);
     }
 
     fn check(&self, received: u64, elapsed: Duration) -> Result<(), ApiError> {
