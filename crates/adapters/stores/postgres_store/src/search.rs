@@ -16,10 +16,14 @@ use relational::{
     repositories::{advance_in, follower_position, follower_positions},
     stored::FoundEntry,
 };
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use uuid::Uuid;
 
 use crate::{PostgresStore, error::from_sqlx};
+
+/// A plan for any words would be wrong for rare or for frequent ones, and an index of words is read by bitmaps.
+const PLAN_FOR_WORDS: &str =
+    "set local plan_cache_mode = force_custom_plan; set local enable_bitmapscan = on";
 
 relational::statements! {
     const REMOVE_MESSAGES: &str = "\
@@ -121,7 +125,6 @@ impl SearchIndex for PostgresSearch {
             Some(place) => (place.order, place.conversation_id.uuid()),
             None => (i64::MAX, Uuid::max()),
         };
-        // A plan for any words would be wrong for rare or for frequent ones.
         let statement = sqlx::query(FIND)
             .persistent(false)
             .bind(tenant.as_str().to_owned())
@@ -132,8 +135,22 @@ impl SearchIndex for PostgresSearch {
             .bind(page_budget::row_count(query.limit))
             .bind(query.after.is_some())
             .bind(ts_query(&query.scopes, &query.phrases, " <-> "));
-        let rows = self.0.connections.fetch_all(statement).await?;
-        read::rows("search_entries", rows, |row: FoundEntry| Ok(row.into()))
+        let find = self.0.connections.run(move |connection| {
+            Box::pin(async move {
+                let found = async move {
+                    let mut transaction = connection.begin().await?;
+                    let plan = sqlx::raw_sql(PLAN_FOR_WORDS);
+                    plan.execute(&mut *transaction).await?;
+                    let rows = statement.fetch_all(&mut *transaction).await?;
+                    transaction.commit().await?;
+                    Ok(rows)
+                };
+                found.await.map_err(from_sqlx)
+            })
+        });
+        read::rows("search_entries", find.await?, |row: FoundEntry| {
+            Ok(row.into())
+        })
     }
 }
 
