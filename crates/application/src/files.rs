@@ -6,8 +6,8 @@ mod intake;
 use std::ops::Range;
 
 use domain::{
-    AcceptedTypes, BlobKey, File, FileId, FileName, FileReference, FileRefusal, IdempotencyKey,
-    Principal, StoredFile, file::UNUSED_LIFE,
+    AcceptedTypes, BlobKey, ContentDigest, File, FileId, FileName, FileReference, FileRefusal,
+    IdempotencyKey, Principal, StoredFile, file::UNUSED_LIFE,
 };
 use ports::{
     BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
@@ -86,7 +86,7 @@ impl From<BlobError> for FileError {
 struct UploadedContent<'a> {
     name: Option<&'a str>,
     declared_type: Option<&'a str>,
-    sha256: domain::ContentDigest,
+    sha256: ContentDigest,
 }
 
 impl FileService {
@@ -198,7 +198,7 @@ impl FileService {
         let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
         let now = self.ports.clock.now();
         found
-            .filter(|file| !file.is_expired(now) && file.may_be_read_by(caller))
+            .filter(|file| file.may_be_read_by(caller, now))
             .ok_or(FileError::NotFound)
     }
 

@@ -37,7 +37,7 @@ pub struct FileReference {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct File {
-    /// What messages show of it.
+    /// The part that messages show.
     #[serde(flatten)]
     pub reference: FileReference,
     /// The SHA-256 digest of the content.
@@ -123,16 +123,11 @@ pub struct FileUse {
 }
 
 impl StoredFile {
-    /// Returns whether it is not used and its time is over: it counts as deleted.
-    pub fn is_expired(&self, now: Timestamp) -> bool {
-        self.file.expires_at.is_some_and(|at| at <= now)
-    }
-
-    /// Returns whether a caller may read it: its creator until a message uses it, then those who may read one
-    /// of the conversations that do.
-    pub fn may_be_read_by(&self, caller: &Principal) -> bool {
-        if self.file.expires_at.is_some() {
-            return self.creator == caller.id;
+    /// Returns whether a caller may read it: its creator until a message uses it or its time is over, then
+    /// those who may read one of the conversations that do.
+    pub fn may_be_read_by(&self, caller: &Principal, now: Timestamp) -> bool {
+        if let Some(expires_at) = self.file.expires_at {
+            return now < expires_at && self.creator == caller.id;
         }
         let mut uses = self.uses.iter();
         uses.any(|of| caller.may_reach(of.user_id.as_deref(), of.agent_id))

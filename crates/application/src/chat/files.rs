@@ -30,8 +30,8 @@ pub(super) async fn find_files(
     let found = ports.files.find(&caller.tenant, ids).await?;
     let usable = |id: &FileId| {
         let file = found.iter().find(|it| it.file.reference.id == *id)?;
-        let is_usable = !file.is_expired(attempt.stamp.time) && file.may_be_read_by(caller);
-        is_usable.then(|| file.file.reference.clone())
+        let is_readable = file.may_be_read_by(caller, attempt.stamp.time);
+        is_readable.then(|| file.file.reference.clone())
     };
     let files: Option<Vec<_>> = ids.iter().map(usable).collect();
     files.ok_or(ChatError::FileNotFound)

@@ -1,5 +1,7 @@
 //! One run of a turn: from its history to its stored end.
 
+mod history;
+
 use std::{
     mem,
     panic::AssertUnwindSafe,
@@ -8,12 +10,12 @@ use std::{
 };
 
 use domain::{
-    Agent, ChatReply, ClientTool, ConversationId, FinishReason, HistoryLimits, HistoryMessage,
-    MessageId, ModelStep, PastCalls, Problem, ProblemCode, Role, ToolCall, TurnStarted, TurnStep,
-    Unanswered, User, turn_step::tool_calls,
+    Agent, ChatReply, ClientTool, ConversationId, FinishReason, HistoryMessage, MessageId,
+    ModelStep, Problem, ProblemCode, ToolCall, TurnStarted, TurnStep, Unanswered,
+    turn_step::tool_calls,
 };
 use futures::FutureExt;
-use ports::{HistoryQuery, ModelRequest, RepositoryError};
+use ports::{ModelRequest, RepositoryError};
 use writes::{Committed, FinishOutcome, PromotedTurn, Reply, TurnEnding, TurnMessages};
 
 use super::{
@@ -25,7 +27,6 @@ use super::{
 use crate::{
     engines::{Candidate, run_engine_chain},
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
-    pauses::Pauses,
 };
 
 /// The note in a turn that reports the outcome of a call that staff has decided.
@@ -68,13 +69,6 @@ struct RunningTask<'a> {
     task: &'a mut TurnTask,
     context: &'a ChatContext,
     runner: &'a TurnRunner,
-}
-
-/// The input of the engine besides the message.
-struct ReadForReply {
-    window: Vec<HistoryMessage>,
-    context: Option<Arc<str>>,
-    user: Option<Arc<User>>,
 }
 
 impl TurnTask {
@@ -232,61 +226,6 @@ impl RunningTask<'_> {
         }
     }
 
-    /// Returns the history; `None` if the turn is stopped. A turn that is resumed, and may have acted, waits for
-    /// it however long the store is unavailable; the sender of any other turn learns at once that it is.
-    async fn history_for_reply(&self) -> Option<Result<ReadForReply, RepositoryError>> {
-        let mut pauses = Pauses::default();
-        let live = &self.task.ownership.live;
-        loop {
-            match self.read_for_reply().await {
-                Err(error) if error.is_retryable() && !self.task.journal.is_empty() => {
-                    tracing::warn!(
-                        error = ports::error::one_line(&error),
-                        turn = %live.subject().turn_id,
-                        "cannot read the history of a resumed turn; retrying"
-                    );
-                    live.stopped().run_until_cancelled(pauses.wait()).await?;
-                }
-                read => return Some(read),
-            }
-        }
-    }
-
-    async fn read_for_reply(&self) -> Result<ReadForReply, RepositoryError> {
-        let (ports, request) = (&self.context.ports, &self.task.request);
-        let context = ports
-            .conversations
-            .find_context(&request.tenant, self.conversation());
-        let user = ports.find_user(&request.tenant, request.user_id.as_deref());
-        let (window, context, user) = tokio::try_join!(self.history(), context, user)?;
-        Ok(ReadForReply {
-            window,
-            context: context.value,
-            user,
-        })
-    }
-
-    /// Returns the messages before the user's message, from the cache if possible.
-    async fn history(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        let TurnTask {
-            request, messages, ..
-        } = &*self.task;
-        let query = HistoryQuery {
-            before: messages.message.seq,
-            limits: self.limits(),
-        };
-        let (tenant, conversation) = (&request.tenant, self.conversation());
-        let histories = &self.context.histories;
-        if self.task.has_cached_history
-            && let Some(history) =
-                histories.take(tenant, conversation, messages.turn_number, &query)
-        {
-            return Ok(history);
-        }
-        let conversations = &self.context.ports.conversations;
-        conversations.history(tenant, conversation, &query).await
-    }
-
     async fn suspend(&self, reply: Reply, journal: &[TurnStep], engine: Duration) -> FinishedTurn {
         let tool_calls = tool_calls(journal, Unanswered::Waiting);
         let reply = Reply {
@@ -300,34 +239,6 @@ impl RunningTask<'_> {
             engine,
         };
         self.finisher().suspend(reply, waiting).await
-    }
-
-    /// Gives the engine what was read, and of the history what fits its limits.
-    fn set_history(&mut self, read: ReadForReply) {
-        let limits = self.limits();
-        let TurnTask {
-            request, messages, ..
-        } = &mut *self.task;
-        let mut window = read.window;
-        request.context = read.context;
-        request.user = read.user;
-        let before = messages.message.seq;
-        if let Some(calls) = window.pop_if(|last| last.seq >= before) {
-            let calls = calls.calls.map(|calls| calls.steps.clone());
-            request.earlier_steps = calls.unwrap_or_default();
-        }
-        match limits.within_characters(&window) {
-            Some(fitting) => {
-                request.history = Arc::new(fitting);
-                self.task.window = Some(window);
-            }
-            None => request.history = Arc::new(window),
-        }
-    }
-
-    fn limits(&self) -> HistoryLimits {
-        let config = &self.task.request.agent.config;
-        config.history.clone().unwrap_or_default()
     }
 
     async fn complete(
@@ -360,45 +271,6 @@ impl RunningTask<'_> {
 
     fn conversation(&self) -> ConversationId {
         self.task.ownership.live.subject().conversation_id
-    }
-
-    /// Caches the history for the next turn. `steps` are the calls for the reply.
-    fn cache_history(&mut self, reply: &str, steps: &[Arc<ModelStep>]) {
-        let (conversation, limits) = (self.conversation(), self.limits());
-        let TurnTask {
-            request,
-            messages,
-            window,
-            started,
-            is_instructed,
-            ..
-        } = &mut *self.task;
-        let history = || Arc::unwrap_or_clone(mem::take(&mut request.history));
-        let mut history = window.take().unwrap_or_else(history);
-        if !*is_instructed && started.continues.is_none() {
-            let (seq, text) = (messages.message.seq, &*request.message);
-            history.push(HistoryMessage {
-                files: request.files.clone(),
-                ..HistoryMessage::new(seq, Role::User, text)
-            });
-        }
-        let own = if limits.has_tool_results() {
-            steps
-        } else {
-            &[]
-        };
-        let calls = PastCalls::of_reply(own, reply).after(&request.earlier_steps);
-        history.push(HistoryMessage {
-            calls: calls.map(Arc::new),
-            ..HistoryMessage::new(messages.reply_seq, Role::Agent, reply)
-        });
-        let query = HistoryQuery {
-            before: messages.reply_seq + 1,
-            limits,
-        };
-        let histories = &self.context.histories;
-        let next_turn = messages.turn_number + 1;
-        histories.keep(&request.tenant, conversation, next_turn, query, history);
     }
 
     async fn fail(&self, code: ProblemCode) -> FinishedTurn {

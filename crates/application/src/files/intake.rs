@@ -15,7 +15,7 @@ pub(super) struct Intake {
     bytes: u64,
 }
 
-/// What is known of a content that has been read.
+/// The size, digest and type of a content that has been read.
 pub(super) struct Received {
     pub(super) bytes: u64,
     pub(super) sha256: ContentDigest,

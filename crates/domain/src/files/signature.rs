@@ -6,7 +6,7 @@ use super::MediaType;
 /// for the first pages of an Ogg container, which tell sound from video.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// What the beginning of a file is.
+/// The format that the first bytes of a file tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signature {
     /// A type that can be accepted.

@@ -30,7 +30,7 @@ pub(super) struct TextCheck {
     is_invalid: bool,
     /// The first bytes of a character whose others have not arrived.
     unfinished: Vec<u8>,
-    /// What follows white space and byte order marks at the beginning.
+    /// The first bytes after white space and byte order marks.
     beginning: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TurnFilter;
 
-/// Whose answer a call waits for.
+/// The person, or page, whose answer a tool call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFor {

@@ -16,7 +16,7 @@ use relational::{
     repositories::{advance_in, follower_position, follower_positions},
     stored::FoundEntry,
 };
-use sqlx::{Connection as _, PgConnection};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{PostgresStore, error::from_sqlx};
@@ -135,17 +135,11 @@ impl SearchIndex for PostgresSearch {
             .bind(page_budget::row_count(query.limit))
             .bind(query.after.is_some())
             .bind(ts_query(&query.scopes, &query.phrases, " <-> "));
-        let find = self.0.connections.run(move |connection| {
+        let find = self.0.transaction(move |connection| {
             Box::pin(async move {
-                let found = async move {
-                    let mut transaction = connection.begin().await?;
-                    let plan = sqlx::raw_sql(PLAN_FOR_WORDS);
-                    plan.execute(&mut *transaction).await?;
-                    let rows = statement.fetch_all(&mut *transaction).await?;
-                    transaction.commit().await?;
-                    Ok(rows)
-                };
-                found.await.map_err(from_sqlx)
+                let plan = sqlx::raw_sql(PLAN_FOR_WORDS);
+                plan.execute(&mut *connection).await.map_err(from_sqlx)?;
+                statement.fetch_all(connection).await.map_err(from_sqlx)
             })
         });
         read::rows("search_entries", find.await?, |row: FoundEntry| {
