@@ -7,14 +7,14 @@ use domain::{ConversationId, EventType, PrincipalId, Seq, Stamp, TenantId, erasu
 use futures::future::try_join_all;
 use ports::{
     Clock, ConversationFilter, ConversationQuery, ConversationRepository, ErasureRepository,
-    FollowerPosition, FollowerRepository, FollowerStep, PendingErasure, RepositoryError,
+    FollowerPosition, FollowerRepository, FollowerStep, LoggedEvent, PendingErasure,
+    RepositoryError,
 };
 use writes::{DeleteConversation, DeleteOutcome, EndErasure};
 
 use crate::{
     cache::CachedWrites,
     followers::{FollowerWork, begin_at_head},
-    realtime::SerializedEvent,
 };
 
 /// The number of conversations that are deleted together.
@@ -139,6 +139,11 @@ impl FollowerWork for Eraser {
         "erasure"
     }
 
+    /// Those with which erasures begin.
+    fn types(&self) -> &'static [EventType] {
+        &[EventType::UserUpdated]
+    }
+
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
         self.followers.positions(self.name()).await
     }
@@ -157,11 +162,9 @@ impl FollowerWork for Eraser {
     async fn apply(
         &self,
         step: &FollowerStep,
-        events: &[Arc<SerializedEvent>],
+        events: &[LoggedEvent],
     ) -> Result<bool, RepositoryError> {
-        let is_of_user =
-            |event: &Arc<SerializedEvent>| event.logged.event.kind == EventType::UserUpdated;
-        if events.iter().any(is_of_user) {
+        if !events.is_empty() {
             self.erase_all(&step.tenant).await?;
         }
         self.followers.advance(self.name(), step).await

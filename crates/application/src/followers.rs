@@ -7,13 +7,9 @@
 
 mod runner;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use domain::{Seq, TenantId};
-use ports::{FollowerPosition, FollowerRepository, FollowerStep, RepositoryError};
-
-use crate::realtime::SerializedEvent;
+use domain::{EventType, Seq, TenantId};
+use ports::{FollowerPosition, FollowerRepository, FollowerStep, LoggedEvent, RepositoryError};
 
 pub use runner::FollowerRunner;
 
@@ -22,6 +18,11 @@ pub use runner::FollowerRunner;
 pub trait FollowerWork: Send + Sync {
     /// Returns the name of the follower, which is stored with its positions.
     fn name(&self) -> &'static str;
+
+    /// Returns the types of the events that the work needs; all types if empty.
+    fn types(&self) -> &'static [EventType] {
+        &[]
+    }
 
     /// Returns the positions in the logs of all tenants in which the follower has begun.
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError>;
@@ -40,7 +41,7 @@ pub trait FollowerWork: Send + Sync {
     async fn apply(
         &self,
         step: &FollowerStep,
-        events: &[Arc<SerializedEvent>],
+        events: &[LoggedEvent],
     ) -> Result<bool, RepositoryError>;
 
     /// Does a part of the work for what was there before the follower's first event, and moves the position.

@@ -21,7 +21,7 @@ pub(crate) async fn fork(
     let last = messages.last().expect("a message");
     let conversation = Conversation {
         message_count: i64::try_from(messages.len()).expect("few messages"),
-        excerpt: Some(excerpt(&last.content)),
+        excerpt: Some(excerpt(&last.content, &last.files)),
         forked_from: Some(ForkOrigin {
             conversation_id: original.id,
             message_id: Some(last.id),

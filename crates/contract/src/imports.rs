@@ -45,7 +45,7 @@ async fn import(storage: &Store) -> (Conversation, Vec<Message>) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(50));
     let conversation = Conversation {
         message_count: 3,
-        excerpt: Some(excerpt(&messages[2].content)),
+        excerpt: Some(excerpt(&messages[2].content, &[])),
         last_message_at: Some(messages[2].created_at),
         updated_at: stamp.time,
         ..conversation

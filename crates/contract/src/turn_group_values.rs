@@ -140,7 +140,7 @@ pub async fn turns_of_a_group_keep_their_own_values(storage: &Store) {
         assert_eq!(stored.collect::<Vec<_>>(), expected);
         let stored = lookup::conversation(storage, conversation(number).id).await;
         let stored = stored.expect("the conversation exists");
-        assert_eq!(stored.excerpt, Some(excerpt(&second.input)));
+        assert_eq!(stored.excerpt, Some(excerpt(&second.input, &second.files)));
         assert_eq!(stored.message_count, if number % 3 == 0 { 3 } else { 2 });
     }
 }

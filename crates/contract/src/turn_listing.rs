@@ -4,7 +4,13 @@ use domain::{ConversationId, Listed, Turn, TurnId, TurnStatus};
 use ports::{ListingOrder, TurnFilter, TurnQuery};
 use writes::{BeginTurn, TurnEnding};
 
-use crate::{Store, fixture, log, lookup, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
+use crate::{
+    Store, fixture, log, lookup,
+    pages::TOO_MANY_PAGES,
+    results::ResultExt as _,
+    setup,
+    staff_decisions::{completed_with, hidden_call},
+};
 
 /// Stores a chat with a turn in each status, numbered by `ORDER`.
 async fn turns_of_every_status(storage: &Store) -> ConversationId {
@@ -95,6 +101,7 @@ pub async fn turns_are_filtered_by_status(storage: &Store) {
     let conversation = turns_of_every_status(storage).await;
     for (filter, expected) in [
         (TurnFilter::Open, &ORDER[3..]),
+        (TurnFilter::Waiting, &[]),
         (TurnFilter::Status(TurnStatus::Completed), &ORDER[..1]),
         (TurnFilter::Status(TurnStatus::Failed), &ORDER[1..2]),
         (TurnFilter::Status(TurnStatus::Cancelled), &ORDER[2..3]),
@@ -110,6 +117,17 @@ pub async fn turns_are_filtered_by_status(storage: &Store) {
         expected.reverse();
         let descending = (filter, ListingOrder::Descending);
         assert_eq!(listed(storage, conversation, descending, 1).await, expected);
+    }
+}
+
+/// A turn with a call that waits for staff is listed as waiting, also once it has completed.
+pub async fn turns_with_waiting_calls_are_listed(storage: &Store) {
+    let begin = completed_with(storage, hidden_call()).await;
+    let conversation = begin.target.id();
+    for order in [ListingOrder::Ascending, ListingOrder::Descending] {
+        let waiting = (TurnFilter::Waiting, order);
+        let found = listed(storage, conversation, waiting, 10).await;
+        assert_eq!(found, [begin.turn_id]);
     }
 }
 

@@ -120,7 +120,7 @@ async fn five(storage: &Store) -> [Conversation; 2] {
 
 /// Conditions are exact, alone and together. The turn with the newest id is the first.
 pub async fn turns_are_scanned_by_conditions(storage: &Store) {
-    let [of_ada, _] = five(storage).await;
+    five(storage).await;
     let all = TurnConditions::default;
     let times = |from: Option<i64>, to: Option<i64>| TurnConditions {
         from: from.map(fixture::at),
@@ -156,7 +156,7 @@ pub async fn turns_are_scanned_by_conditions(storage: &Store) {
         (of_user("eve"), vec![]),
         (
             TurnConditions {
-                conversation: Some(of_ada.id),
+                user_id: Some("ada".to_owned()),
                 status: completed,
                 ..all()
             },
@@ -249,6 +249,13 @@ pub async fn hidden_calls_wait_for_staff_alone(storage: &Store) {
         (seen(false), vec![1]),
         (seen(true), vec![]),
         (waiting_for(WaitingFor::User), vec![]),
+        (
+            TurnConditions {
+                status: TurnFilter::Waiting,
+                ..TurnConditions::default()
+            },
+            vec![1],
+        ),
     ];
     assert_scanned(storage, cases).await;
 }

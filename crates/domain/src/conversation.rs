@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, ConversationKey, FaultCode, Handover, InputFault, MessageId,
-    Principal, Timestamp, TitleSource, TurnId, TurnStatus, UnknownMembers,
+    AgentId, ConversationId, ConversationKey, FaultCode, FileReference, Handover, InputFault,
+    MessageId, Principal, Timestamp, TitleSource, TurnId, TurnStatus, UnknownMembers,
     config::{Metadata, check_metadata},
     open_enum::open_enum,
     search::TextMatch,
@@ -270,9 +270,12 @@ pub struct ForkOrigin {
 /// The maximum length of an excerpt in characters.
 const EXCERPT_CHARACTERS: usize = 120;
 
-/// Returns the beginning of a message, as a conversation shows it.
-pub fn excerpt(content: &str) -> String {
-    content.chars().take(EXCERPT_CHARACTERS).collect()
+/// Returns the beginning of a message, as a conversation shows it. That of a message without text is the name of its
+/// first file.
+pub fn excerpt(content: &str, files: &[FileReference]) -> String {
+    let name = files.first().filter(|_| content.is_empty());
+    let shown = name.map_or(content, |file| &file.name);
+    shown.chars().take(EXCERPT_CHARACTERS).collect()
 }
 
 /// The part of a conversation that a client can change: the document that a merge patch changes.

@@ -9,14 +9,14 @@ use api::wiring::system;
 use application::{
     followers::{FollowerRunner, FollowerWork},
     node::Node,
-    realtime::{LogReader, LogTails, SerializedEvent},
+    realtime::{LogReader, LogTails},
 };
 use async_trait::async_trait;
 use contract::{Store, fixture};
 use domain::{ConversationId, NodeId, Seq, TenantId, search::SearchPhrases, search::SearchScope};
 use ports::{
-    FollowerPosition, FollowerStep, IdSource, LogHead, RepositoryError, SearchEntry, SearchIndex,
-    SearchQuery, Storage,
+    FollowerPosition, FollowerStep, IdSource, LogHead, LoggedEvent, RepositoryError, SearchEntry,
+    SearchIndex, SearchQuery, Storage,
 };
 use postgres_store::{PostgresOptions, PostgresStore};
 use single_node::LocalBus;
@@ -91,13 +91,13 @@ impl FollowerWork for Rows {
     async fn apply(
         &self,
         step: &FollowerStep,
-        events: &[Arc<SerializedEvent>],
+        events: &[LoggedEvent],
     ) -> Result<bool, RepositoryError> {
-        let entry = |event: &Arc<SerializedEvent>| SearchEntry {
+        let entry = |event: &LoggedEvent| SearchEntry {
             // A row of its own for each event in each step, so that a second one would be seen.
             conversation_id: ConversationId::new(self.ids.next_id()),
             message_seq: 1,
-            order: order(&step.tenant, event.seq().0),
+            order: order(&step.tenant, event.seq.0),
             scopes: vec![SearchScope::tenant(&step.tenant)],
             words: WORD.to_owned(),
         };

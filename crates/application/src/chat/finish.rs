@@ -1,6 +1,6 @@
 //! The end of a turn: its write, and the read of an end by another process.
 
-use domain::{LEVEL, Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
+use domain::{Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
 use ports::RepositoryError;
 use writes::{
     Committed, FinishOutcome, FinishTurn, PromotedTurn, ReleaseTurn, Reply, SuspendOutcome,
@@ -61,7 +61,7 @@ impl TurnFinisher<'_> {
         reply: Reply,
         completed: impl Fn(&Reply, Timestamp) -> CompletedChat,
     ) -> FinishedTurn {
-        if self.lowest_level() < LEVEL {
+        if self.context.is_upgrading() {
             return self.fail(Problem::new(ProblemCode::Upgrading)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);
@@ -138,16 +138,10 @@ impl TurnFinisher<'_> {
         }
     }
 
-    /// Returns the level of the oldest build among the live processes.
-    fn lowest_level(&self) -> i32 {
-        let membership = self.context.node.watch_membership();
-        membership.borrow().live.lowest_level
-    }
-
     /// Leaves the turn to another process, or to this one after a restart. While processes of an earlier
     /// version run, which leave turns without a node alone, it fails instead.
     pub(super) async fn release(&self) -> FinishedTurn {
-        if self.lowest_level() < LEVEL {
+        if self.context.is_upgrading() {
             return self.fail(Problem::new(ProblemCode::Interrupted)).await;
         }
         self.context.forwarded.send_last_parts(&self.ownership.live);

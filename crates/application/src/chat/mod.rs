@@ -28,6 +28,8 @@ mod turn_task;
 
 use std::sync::Arc;
 
+use domain::LEVEL;
+
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -89,6 +91,12 @@ impl ChatContext {
             pending_finishes: Arc::default(),
             background: Background::new(tasks, Handle::current()),
         }
+    }
+
+    /// Returns whether processes of an earlier level still run, which must not meet what only this level writes.
+    fn is_upgrading(&self) -> bool {
+        let membership = self.node.watch_membership();
+        membership.borrow().live.lowest_level < LEVEL
     }
 
     /// Waits until the tasks of the turns that requests have started have ended.

@@ -68,6 +68,9 @@ impl TurnStarter {
         let checked = self.check_tool_choice(attempt, &target);
         checked.map_err(|detail| ChatError::ToolNotOffered { detail })?;
         target.files = find_files(&self.context.ports, attempt, &target).await?;
+        if !target.files.is_empty() && self.context.is_upgrading() {
+            return Err(ProblemCode::Upgrading.into());
+        }
         let tenant = &attempt.caller.tenant;
         let chain = self.context.engines.chain(tenant, &target.agent);
         let own = chain.first();

@@ -260,7 +260,9 @@ impl ConversationService {
             agent_id,
             user_id,
             message_count: i64::from(greeting.is_some()),
-            excerpt: greeting.as_ref().map(|greeting| excerpt(&greeting.content)),
+            excerpt: greeting
+                .as_ref()
+                .map(|greeting| excerpt(&greeting.content, &[])),
             last_message_at: greeting.as_ref().map(|_| now),
             first_messages: greeting.map_or(FirstMessages::None, FirstMessages::Greeting),
             forked_from: None,

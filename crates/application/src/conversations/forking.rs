@@ -79,7 +79,9 @@ impl ConversationService {
                 counts,
             }),
             message_count: count,
-            excerpt: last.as_ref().map(|message| excerpt(&message.content)),
+            excerpt: last
+                .as_ref()
+                .map(|message| excerpt(&message.content, &message.files)),
             last_message_at: last.as_ref().map(|message| message.created_at),
             forked_from: Some(ForkOrigin {
                 conversation_id: from,

@@ -30,7 +30,7 @@ impl ConversationService {
             agent_id: new.agent_id.ok_or(ConversationError::AgentNotFound)?,
             user_id: own_user_id(caller, new.user_id.as_deref())?,
             message_count: last.map_or(0, |last| last.seq),
-            excerpt: last.map(|last| excerpt(&last.content)),
+            excerpt: last.map(|last| excerpt(&last.content, &[])),
             last_message_at: last.map(|last| last.created_at),
             first_messages: FirstMessages::Imported(messages),
             forked_from: None,

@@ -9,12 +9,12 @@ use std::{
 };
 
 use domain::{
-    ModelStep, NodeId, Stamp, Timestamp, ToolStep, TurnStep,
+    ModelStep, NodeId, Stamp, Timestamp, ToolCall, ToolStep, TurnStep,
     tool_call::turn_of_call,
     turn_step::{calls, model_steps},
 };
 use parking_lot::Mutex;
-use ports::{Clock, TurnConditions, TurnRepository, TurnScan, WaitingFor};
+use ports::{Clock, ListingOrder, TurnFilter, TurnQuery, TurnRepository};
 use serde_json::Value;
 use writes::{RecordSteps, RecordStepsOutcome};
 
@@ -73,17 +73,17 @@ impl<'a> Journal<'a> {
             return true;
         }
         let subject = self.live.subject();
-        let scan = TurnScan {
-            conditions: TurnConditions {
-                waiting_for: Some(WaitingFor::Staff),
-                conversation: Some(subject.conversation_id),
-                ..TurnConditions::default()
-            },
-            before: None,
+        let query = TurnQuery {
+            filter: TurnFilter::Waiting,
+            order: ListingOrder::Descending,
+            after: None,
             limit: MAX_COMPARED_TURNS,
         };
-        let waiting = match self.turns.scan(&subject.tenant, &scan).await {
-            Ok(page) => page.value,
+        let listed = self
+            .turns
+            .list(&subject.tenant, subject.conversation_id, &query);
+        let waiting = match listed.await {
+            Ok(page) => page.value.map(|page| page.items).unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(
                     error = ports::error::one_line(&error),
@@ -92,8 +92,9 @@ impl<'a> Journal<'a> {
                 return false;
             }
         };
-        let mut calls = waiting.items.iter().flat_map(|turn| &turn.item.tool_calls);
-        calls.any(|call| call.needs.is_some() && call.name == name && call.arguments == *arguments)
+        let is_staffs = |call: &ToolCall| call.needs.is_some() && call.needs_of_user().is_none();
+        let mut calls = waiting.iter().flat_map(|turn| &turn.item.tool_calls);
+        calls.any(|call| is_staffs(call) && call.name == name && call.arguments == *arguments)
     }
 
     /// Returns the responses of models so far, with their calls.

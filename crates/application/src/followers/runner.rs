@@ -8,7 +8,7 @@ use ports::{
 };
 use tokio::{
     sync::watch,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,12 +16,24 @@ use super::FollowerWork;
 use crate::{
     background::round,
     node::Node,
-    realtime::{EventFilter, LogRead, LogReader, PageSize},
+    realtime::{EventFilter, LogReader, PageSize},
 };
 
 /// The interval at which a node claims a follower. With the lease of a node that has died, the time until another
 /// one takes it over.
 const CLAIM_INTERVAL: Duration = Duration::from_secs(3);
+
+/// The shortest time between two rounds while the logs grow, so that one round takes the events of many commits.
+const MIN_PAUSE: Duration = Duration::from_millis(250);
+/// The pause after a round while the logs grow, in proportion to the time that the round took. For the rest of the
+/// time, the processor and the disk serve those who write.
+const PAUSE_PER_WORK: u32 = 3;
+
+/// The size of a page of events.
+const PAGE: PageSize = PageSize {
+    events: 500,
+    bytes: 1024 * 1024,
+};
 
 /// Runs a follower while this node has its lease.
 pub struct FollowerRunner {
@@ -68,13 +80,9 @@ impl FollowerRunner {
         loop {
             self.heads.mark_unchanged();
             let (follower, was_failing) = (self.work.name(), is_failing);
+            let (begun, mut has_more) = (Instant::now(), false);
             match round(self.follow_once_in_all()).await {
-                Some(Ok(has_more)) => {
-                    is_failing = false;
-                    if has_more {
-                        continue;
-                    }
-                }
+                Some(Ok(more)) => (is_failing, has_more) = (false, more),
                 failed => {
                     is_failing = true;
                     // The positions may have been moved, or not.
@@ -89,8 +97,16 @@ impl FollowerRunner {
                     }
                 }
             }
+            let pause = MIN_PAUSE.max(begun.elapsed() * PAUSE_PER_WORK);
             // The heads are read every second. Without them, the lease is still claimed.
-            let _ = timeout(CLAIM_INTERVAL, self.heads.changed()).await;
+            let wait = if has_more {
+                Duration::ZERO
+            } else {
+                CLAIM_INTERVAL
+            };
+            if timeout(wait, self.heads.changed()).await.is_ok() {
+                sleep(pause).await;
+            }
         }
     }
 
@@ -164,26 +180,24 @@ impl FollowerRunner {
         position: FollowerPosition,
     ) -> Result<Option<FollowerPosition>, RepositoryError> {
         let tenant = &head.tenant;
-        let tail = self.log.tail(tenant).await?;
-        let filter = EventFilter::everything();
-        let read = self
-            .log
-            .read(&tail, &filter, position.seq, PageSize::FOLLOWED);
-        let (events, next) = match read.await? {
-            LogRead::Events { events, next, .. } => (events, next),
-            LogRead::Expired { head, .. } => {
-                return self.work.begin(tenant, Some(position), head).await;
-            }
+        let filter = EventFilter {
+            types: self.work.types().to_vec(),
+            ..EventFilter::everything()
         };
-        if next <= position.seq {
+        // Not from the tail, which would read the events of each commit at once.
+        let page = self.log.page(tenant, &filter, position.seq, PAGE).await?;
+        if !page.bounds().reach(position.seq) {
+            return self.work.begin(tenant, Some(position), page.head).await;
+        }
+        if page.next_since <= position.seq {
             return Ok(Some(position));
         }
         let to = FollowerPosition {
-            seq: next,
+            seq: page.next_since,
             ..position
         };
         let step = FollowerStep::new(tenant, Some(position), to);
-        let is_moved = self.work.apply(&step, &events).await?;
+        let is_moved = self.work.apply(&step, &page.events).await?;
         Ok(is_moved.then_some(to))
     }
 

@@ -1,10 +1,9 @@
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
 use parking_lot::Mutex;
-use ports::{FollowerPosition, FollowerStep, RetentionCutoffs};
+use ports::{FollowerPosition, FollowerStep, LoggedEvent, RetentionCutoffs};
 
 use super::*;
-use crate::realtime::SerializedEvent;
 
 /// A store with a number of expired events; it records the calls.
 #[derive(Default)]
@@ -66,11 +65,7 @@ impl FollowerWork for At {
         Ok(None)
     }
 
-    async fn apply(
-        &self,
-        _: &FollowerStep,
-        _: &[Arc<SerializedEvent>],
-    ) -> Result<bool, RepositoryError> {
+    async fn apply(&self, _: &FollowerStep, _: &[LoggedEvent]) -> Result<bool, RepositoryError> {
         Ok(false)
     }
 }

@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use domain::{Conversation, ConversationId, Seq, TenantId, search::SearchScope};
 use ports::{
     ConversationConditions, ConversationFilter, ConversationPosition, ConversationRepository,
-    ConversationScan, FollowerPosition, FollowerStep, ListingOrder, MessageQuery, RemovedEntries,
-    RemovedMessages, RepositoryError, SEARCH_FOLLOWER, ScanOrder, SearchEntry, SearchIndex,
-    TITLE_SEQ,
+    ConversationScan, FollowerPosition, FollowerStep, ListingOrder, LoggedEvent, MessageQuery,
+    RemovedEntries, RemovedMessages, RepositoryError, SEARCH_FOLLOWER, ScanOrder, SearchEntry,
+    SearchIndex, TITLE_SEQ,
 };
 use uuid::Uuid;
 
 use super::changes::{Changes, message_entry, scopes, title_entry};
-use crate::{followers::FollowerWork, realtime::SerializedEvent};
+use crate::followers::FollowerWork;
 
 /// The number of conversations that one step of the backfill reads.
 const BACKFILLED_CONVERSATIONS: usize = 20;
@@ -137,9 +137,9 @@ impl FollowerWork for SearchIndexer {
     async fn apply(
         &self,
         step: &FollowerStep,
-        events: &[Arc<SerializedEvent>],
+        events: &[LoggedEvent],
     ) -> Result<bool, RepositoryError> {
-        let changes = Changes::of(&step.tenant, events.iter().map(|event| &event.logged));
+        let changes = Changes::of(&step.tenant, events);
         for entries in &changes.deleted {
             self.remove_all(&step.tenant, entries).await?;
         }

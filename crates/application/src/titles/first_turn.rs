@@ -12,7 +12,7 @@ pub(super) struct FirstTurn {
     pub(super) conversation: Conversation,
     /// The turn.
     pub(super) id: TurnId,
-    /// The message of the user; empty without one.
+    /// The text of the user's message; empty without one.
     pub(super) message: String,
     /// The reply of the agent.
     pub(super) reply: String,
@@ -35,7 +35,7 @@ impl FirstTurn {
             message: String::new(),
             reply: String::new(),
         };
-        let mut after = None;
+        let (mut after, mut has_message) = (None, false);
         loop {
             let query = MessageQuery {
                 order: ListingOrder::Ascending,
@@ -55,7 +55,8 @@ impl FirstTurn {
                     return Ok(is_first.then_some(first));
                 }
                 let is_of_turn = message.turn_id == Some(id);
-                if message.role == Role::User && (is_of_turn || first.message.is_empty()) {
+                if message.role == Role::User && (is_of_turn || !has_message) {
+                    has_message = true;
                     first.message = message.content;
                 }
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Agent, ConversationId, EventData, EventType, MessageId, PrincipalId, RequestUsage, Seq, Stamp,
-    TenantId, TitlesConfig, TurnId,
+    Agent, ConversationId, Event, EventData, EventType, MessageId, PrincipalId, RequestUsage, Seq,
+    Stamp, TenantId, TitlesConfig, TurnId,
     title::{first_words, title_in},
 };
 use futures::{TryStreamExt as _, stream};
-use ports::{FollowerPosition, FollowerRepository, FollowerStep, RepositoryError};
+use ports::{FollowerPosition, FollowerRepository, FollowerStep, LoggedEvent, RepositoryError};
 use writes::TitleConversation;
 
 use super::{first_turn::FirstTurn, request::request_for};
@@ -18,7 +18,6 @@ use crate::{
     cache::CachedPorts,
     engines::{BufferedSink, Engines, ReplySink as _, TurnOrigin, reply_without_tools},
     followers::{FollowerWork, begin_at_head},
-    realtime::SerializedEvent,
 };
 
 /// The name of the follower.
@@ -62,9 +61,8 @@ impl TitleWriter {
     async fn completed_turn(
         &self,
         tenant: &TenantId,
-        event: &SerializedEvent,
+        event: &Event,
     ) -> Result<Option<CompletedTurn>, RepositoryError> {
-        let event = &event.logged.event;
         let has_reply = matches!(
             event.data,
             EventData::Turn {
@@ -72,7 +70,7 @@ impl TitleWriter {
                 ..
             }
         );
-        if event.kind != EventType::TurnCompleted || !has_reply {
+        if !has_reply {
             return Ok(None);
         }
         let ids = (event.conversation_id, event.turn_id, event.agent_id);
@@ -199,6 +197,10 @@ impl FollowerWork for TitleWriter {
         NAME
     }
 
+    fn types(&self) -> &'static [EventType] {
+        &[EventType::TurnCompleted]
+    }
+
     async fn positions(&self) -> Result<Vec<(TenantId, FollowerPosition)>, RepositoryError> {
         self.followers.positions(NAME).await
     }
@@ -216,12 +218,12 @@ impl FollowerWork for TitleWriter {
     async fn apply(
         &self,
         step: &FollowerStep,
-        events: &[Arc<SerializedEvent>],
+        events: &[LoggedEvent],
     ) -> Result<bool, RepositoryError> {
         let tenant = &step.tenant;
         let mut turns = Vec::new();
         for event in events {
-            turns.extend(self.completed_turn(tenant, event).await?);
+            turns.extend(self.completed_turn(tenant, &event.event).await?);
         }
         let titled = turns
             .into_iter()

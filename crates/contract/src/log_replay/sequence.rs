@@ -95,7 +95,7 @@ impl<'s> Sequence<'s> {
         let fork = u32::try_from(self.conversations.len() + 1).expect("few conversations");
         let conversation = Conversation {
             message_count: i64::try_from(copied.len()).expect("few messages"),
-            excerpt: Some(excerpt(&last.content)),
+            excerpt: Some(excerpt(&last.content, &[])),
             forked_from: Some(ForkOrigin {
                 conversation_id: original.id,
                 message_id: Some(last.id),
@@ -200,7 +200,10 @@ impl<'s> Sequence<'s> {
             let found = conversations.find(&self.tenant, model.id).await.success();
             let found = found.value.expect("the conversation exists").item;
             assert_eq!(found.message_count, count(&model.messages));
-            let newest = model.messages.last().map(|newest| excerpt(&newest.content));
+            let newest = model
+                .messages
+                .last()
+                .map(|newest| excerpt(&newest.content, &[]));
             assert_eq!(found.excerpt, newest);
         }
     }

@@ -140,6 +140,7 @@ macro_rules! turn_promises {
             turn_listing {
                 turns_are_listed_in_the_order_of_their_beginning,
                 turns_are_filtered_by_status,
+                turns_with_waiting_calls_are_listed,
                 turns_are_listed_for_their_conversation_only,
                 the_current_turn_is_running_or_queued_or_the_newest,
             }

@@ -193,9 +193,9 @@ fn last_of_exchange(slots: &[Slot], exchange: (ConversationId, i64)) -> Option<u
     slots.iter().rposition(|slot| slot.is_of(exchange))
 }
 
-/// The text in place of a message of the user in a turn without one.
+/// The text in place of a message of the user in a turn without one, or without text.
 const NO_MESSAGE: &str = "[Note of the operator, not of the user: here staff had decided on a tool call that \
-    waited, or had asked for a message.]";
+    waited, or had asked for a message, or the user had sent files without text.]";
 
 /// Adds a superseded message, or calls to it.
 fn withdraw(withdrawn: &mut Vec<HistoryMessage>, seq: i64, input: String, acts: &[Arc<ModelStep>]) {

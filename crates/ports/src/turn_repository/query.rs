@@ -30,6 +30,8 @@ pub enum TurnFilter {
     All,
     /// Turns that are queued or in progress.
     Open,
+    /// Turns with a tool call that waits for an answer.
+    Waiting,
     /// Turns with this status.
     Status(TurnStatus),
 }
@@ -40,6 +42,7 @@ impl TurnFilter {
         match self {
             Self::All => None,
             Self::Open => Some("open"),
+            Self::Waiting => Some("waiting"),
             Self::Status(status) => Some(status.as_str()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{AgentReach, ConversationId, Listed, Rating, Seq, Timestamp, Turn, TurnId};
+use domain::{AgentReach, Listed, Rating, Seq, Timestamp, Turn, TurnId};
 use serde::{Deserialize, Serialize};
 
 use super::TurnFilter;
@@ -29,8 +29,6 @@ pub struct TurnConditions {
     pub agents: AgentReach,
     /// Only turns of conversations of this user.
     pub user_id: Option<String>,
-    /// Only turns of this conversation.
-    pub conversation: Option<ConversationId>,
     /// Only turns that were created at this time or later.
     pub from: Option<Timestamp>,
     /// Only turns that were created before this time.

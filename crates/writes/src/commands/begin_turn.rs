@@ -109,7 +109,7 @@ fn start(
         } else {
             state.last_message_seq()
         },
-        content: has_message.then_some(&begin.input),
+        content: has_message.then_some((&begin.input, &begin.files)),
         at: begin.stamp.time,
     };
     planner.write_conversation(begin, state, after);

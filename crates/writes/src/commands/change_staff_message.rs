@@ -102,14 +102,14 @@ impl Command for ChangeStaffMessage {
             after.staff_messages -= 1;
             let previous = self.found.previous.as_ref();
             let previous = previous.map_or("", |previous| &previous.content);
-            after.excerpt = is_newest.then(|| excerpt(previous));
+            after.excerpt = is_newest.then(|| excerpt(previous, &[]));
             planner.rows.deleted_messages.push(MessageDeletion {
                 tenant: tenant.clone(),
                 conversation_id: id,
                 seq,
             });
         } else {
-            after.excerpt = is_newest.then(|| excerpt(&message.content));
+            after.excerpt = is_newest.then(|| excerpt(&message.content, &message.files));
             planner.rows.rewritten.push(MessageRow {
                 tenant: tenant.clone(),
                 message: message.clone(),

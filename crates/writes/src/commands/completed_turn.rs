@@ -95,7 +95,7 @@ fn write(
     planner.rows.turns.push(row);
     let after = LastMessage {
         seq: messages.reply_seq,
-        content: Some(&reply.content),
+        content: Some((&reply.content, &[])),
         at: finished_at,
     };
     planner.write_conversation(begin, state, after);

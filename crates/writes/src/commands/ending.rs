@@ -174,7 +174,7 @@ impl Planner<'_> {
         // What staff has written since is newer than a message that has a place already.
         let is_newest = |seq| seq == after.last_message_seq || after.staff_messages == 0;
         if row.reply_seq.is_none_or(is_newest) {
-            after.excerpt = Some(excerpt(&reply.content));
+            after.excerpt = Some(excerpt(&reply.content, &[]));
         }
         if let Some(seq) = row.reply_seq {
             self.rows.rewritten.push(MessageRow {

@@ -1,8 +1,8 @@
 //! The rows that every new turn writes.
 
 use domain::{
-    AgentId, Conversation, EventType, Message, Seq, TenantId, Timestamp, Turn,
-    conversation::excerpt,
+    AgentId, Conversation, EventType, FileReference, LEVEL, Message, Seq, TenantId, Timestamp,
+    Turn, conversation::excerpt,
 };
 use ports::{
     ConversationName, Facts, FactsQuery,
@@ -91,8 +91,8 @@ pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuer
 pub(super) struct LastMessage<'a> {
     /// Its position, or that of a later message that is superseded.
     pub(super) seq: i64,
-    /// Its text; `None` if the turn has no message.
-    pub(super) content: Option<&'a str>,
+    /// Its text and files; `None` if the turn has no message.
+    pub(super) content: Option<(&'a str, &'a [FileReference])>,
     /// The time of the change.
     pub(super) at: Timestamp,
 }
@@ -170,7 +170,7 @@ impl Planner<'_> {
                 tenant: begin.tenant.clone(),
                 conversation: Conversation {
                     message_count: seq,
-                    excerpt: content.map(excerpt),
+                    excerpt: content.map(|(text, files)| excerpt(text, files)),
                     updated_at: at.max(conversation.updated_at),
                     last_message_at: content.map(|_| at.max(conversation.created_at)),
                     ..(*conversation).clone()
@@ -195,7 +195,7 @@ impl Planner<'_> {
                     // The message of a turn that answers again may be followed by those of staff.
                     excerpt: content
                         .filter(|_| seq > found.last_message_seq || found.staff_messages == 0)
-                        .map(excerpt),
+                        .map(|(text, files)| excerpt(text, files)),
                     sort_seq,
                 },
             ),
@@ -232,7 +232,8 @@ pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow 
             operation: idempotency.operation.to_owned(),
             key: idempotency.key.as_str().to_owned(),
         }),
-        level: None,
+        // Earlier levels would start it without its files.
+        level: (!begin.files.is_empty()).then_some(LEVEL),
         action_expires_at: None,
         client_tools: begin.client_tools.clone(),
     }

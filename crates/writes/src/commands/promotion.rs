@@ -44,7 +44,7 @@ impl Planner<'_> {
         if waiting.turn.has_message() {
             after.last_message_seq = message_seq;
             after.last_message_at = Some(at);
-            after.excerpt = Some(excerpt(&waiting.turn.input));
+            after.excerpt = Some(excerpt(&waiting.turn.input, &waiting.turn.files));
             if conversation.is_for_staff() {
                 after.waiting_since.get_or_insert(at);
             }

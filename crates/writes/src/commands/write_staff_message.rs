@@ -89,7 +89,7 @@ impl Command for WriteStaffMessage {
                 waiting_since: None,
                 updated_at: message.created_at,
                 last_message_at: Some(message.created_at),
-                excerpt: Some(excerpt(&message.content)),
+                excerpt: Some(excerpt(&message.content, &message.files)),
                 ..unchanged((tenant, id), conversation)
             },
         );

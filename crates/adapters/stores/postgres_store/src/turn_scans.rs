@@ -37,17 +37,17 @@ macro_rules! scan {
                     $key,
                     " = (select until from scan) as is_last, coalesce( \
                      ($4::uuid[] is null or r.agent_id = any($4)) \
-                     and ($6::uuid is null or r.conversation_id = $6) \
-                     and ($7::timestamptz is null or r.created_at >= $7) \
-                     and ($8::timestamptz is null or r.created_at < $8) \
-                     and ($9::text is null or case $9 when 'open' then r.status in ('queued', 'in_progress') else ",
+                     and ($6::timestamptz is null or r.created_at >= $6) \
+                     and ($7::timestamptz is null or r.created_at < $7) \
+                     and ($8::text is null or case $8 when 'open' then r.status in ('queued', 'in_progress') \
+                        when 'waiting' then num_nonnulls(r.action_expires_at) = 1 else ",
                     turn_status!("r"),
-                    " = $9 end) \
-                     and ($10::jsonb is null or r.metadata @> $10) \
-                     and ($11::text is null or exists (select 1 from feedback f \
+                    " = $8 end) \
+                     and ($9::jsonb is null or r.metadata @> $9) \
+                     and ($10::text is null or exists (select 1 from feedback f \
                         where f.tenant_id = r.tenant_id and f.conversation_id = r.conversation_id \
-                        and f.message_seq = r.reply_seq and f.rating = $11 \
-                        and ($12 or f.principal = '') offset 0))",
+                        and f.message_seq = r.reply_seq and f.rating = $10 \
+                        and ($11 or f.principal = '') offset 0))",
                     $waiting,
                     " and (select ($5::text is null or c.user_id = $5) and ",
                     visible!(),
@@ -79,7 +79,7 @@ impl TurnScanSql for PostgresStore {
         "sort_seq",
         "0",
         " and exists (select 1 from jsonb_array_elements(r.tool_calls) j where j ->> 'needs' is not null \
-            and (coalesce(j ->> 'approver', 'user') <> 'user') = $13 \
-            and ($12 or coalesce(j ->> 'visibility', 'status') in ('full', 'status')))"
+            and (coalesce(j ->> 'approver', 'user') <> 'user') = $12 \
+            and ($11 or coalesce(j ->> 'visibility', 'status') in ('full', 'status')))"
     );
 }

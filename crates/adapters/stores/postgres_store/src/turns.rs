@@ -102,6 +102,11 @@ impl TurnSql for PostgresStore {
         "desc"
     );
 
+    const LIST_WAITING_ASCENDING: &'static str =
+        list!("and num_nonnulls(r.action_expires_at) = 1", ">", "asc");
+    const LIST_WAITING_DESCENDING: &'static str =
+        list!("and num_nonnulls(r.action_expires_at) = 1", "<", "desc");
+
     const LIST_OF_STATUS_ASCENDING: &'static str =
         list!(concat!("and ", turn_status!("r"), " = $5"), ">", "asc");
     const LIST_OF_STATUS_DESCENDING: &'static str =

@@ -36,17 +36,17 @@ macro_rules! scan {
                     " as bytes, r.",
                     $key,
                     " = (select until from scan) as is_last, case when (?4 is null or r.agent_id in (select unhex(value) from json_each(?4))) \
-                     and (?6 is null or r.conversation_id = ?6) \
-                     and (?7 is null or r.created_at >= ?7) \
-                     and (?8 is null or r.created_at < ?8) \
-                     and (?9 is null or case ?9 when 'open' then r.status in ('queued', 'in_progress') else ",
+                     and (?6 is null or r.created_at >= ?6) \
+                     and (?7 is null or r.created_at < ?7) \
+                     and (?8 is null or case ?8 when 'open' then r.status in ('queued', 'in_progress') \
+                        when 'waiting' then r.action_expires_at is not null else ",
                     turn_status!("r"),
-                    " = ?9 end) \
-                     and (?10 is null or not exists (select 1 from json_each(?10) q where not exists ( \
+                    " = ?8 end) \
+                     and (?9 is null or not exists (select 1 from json_each(?9) q where not exists ( \
                         select 1 from json_each(r.metadata) m where m.key = q.key and m.value = q.value))) \
-                     and (?11 is null or exists (select 1 from feedback f \
+                     and (?10 is null or exists (select 1 from feedback f \
                         where f.tenant_id = r.tenant_id and f.conversation_id = r.conversation_id \
-                        and f.message_seq = r.reply_seq and f.rating = ?11 and (?12 or f.principal = '')))",
+                        and f.message_seq = r.reply_seq and f.rating = ?10 and (?11 or f.principal = '')))",
                     $waiting,
                     " and exists (select 1 from conversations c \
                         where c.tenant_id = r.tenant_id and c.id = r.conversation_id \
@@ -83,7 +83,7 @@ impl TurnScanSql for SqliteStore {
         "sort_seq",
         "0",
         " and exists (select 1 from json_each(r.tool_calls) j where j.value ->> 'needs' is not null \
-            and (coalesce(j.value ->> 'approver', 'user') <> 'user') = ?13 \
-            and (?12 or coalesce(j.value ->> 'visibility', 'status') in ('full', 'status')))"
+            and (coalesce(j.value ->> 'approver', 'user') <> 'user') = ?12 \
+            and (?11 or coalesce(j.value ->> 'visibility', 'status') in ('full', 'status')))"
     );
 }

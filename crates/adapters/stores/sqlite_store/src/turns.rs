@@ -92,6 +92,11 @@ impl TurnSql for SqliteStore {
     const LIST_OPEN_DESCENDING: &'static str =
         list!("and r.status in ('queued', 'in_progress')", "<", "desc");
 
+    const LIST_WAITING_ASCENDING: &'static str =
+        list!("and r.action_expires_at is not null", ">", "asc");
+    const LIST_WAITING_DESCENDING: &'static str =
+        list!("and r.action_expires_at is not null", "<", "desc");
+
     const LIST_OF_STATUS_ASCENDING: &'static str =
         list!(concat!("and ", turn_status!("r"), " = ?5"), ">", "asc");
     const LIST_OF_STATUS_DESCENDING: &'static str =

@@ -2,17 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use application::{
-    Engines, cache::Caches, followers::FollowerWork, realtime::SerializedEvent, titles::TitleWriter,
-};
+use application::{Engines, cache::Caches, followers::FollowerWork, titles::TitleWriter};
 use async_trait::async_trait;
 use contract::fixture;
 use domain::{Agent, AgentConfig, Conversation, FinishReason, Seq};
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use ports::{
-    EventQuery, FollowerPosition, FollowerStep, ModelChunk, ModelRequest, ModelStream, ReplyEngine,
-    ReplyError,
+    EventQuery, FollowerPosition, FollowerStep, LoggedEvent, ModelChunk, ModelRequest, ModelStream,
+    ReplyEngine, ReplyError,
 };
 use single_node::LocalBus;
 use writes::{CompletedTurn, UpdateConversation, Writes};
@@ -137,12 +135,12 @@ impl Following {
         following
     }
 
-    pub(super) async fn read(&self, since: Seq) -> (Vec<Arc<SerializedEvent>>, Seq) {
+    pub(super) async fn read(&self, since: Seq) -> (Vec<LoggedEvent>, Seq) {
         let query = EventQuery {
             since,
             limit: 100,
             bytes: 1 << 20,
-            types: Vec::new(),
+            types: self.writer.types().to_vec(),
             agent_id: None,
             conversation_id: None,
             visibility: None,
@@ -150,12 +148,11 @@ impl Following {
         let tenant = fixture::tenant();
         let page = self.fixture.storage.event_page(&tenant, &query);
         let page = page.await.expect("the store answers");
-        let events = page.events.into_iter().map(|it| Arc::new(it.into()));
-        (events.collect(), page.head)
+        (page.events, page.head)
     }
 
     /// The step from the follower's position to the head.
-    pub(super) async fn step(&self) -> (FollowerStep, Vec<Arc<SerializedEvent>>) {
+    pub(super) async fn step(&self) -> (FollowerStep, Vec<LoggedEvent>) {
         let from = self.position.expect("the follower has begun");
         let (events, seq) = self.read(from.seq).await;
         let to = FollowerPosition { seq, ..from };

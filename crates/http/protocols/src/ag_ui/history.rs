@@ -150,8 +150,7 @@ fn tool_message(call: &ToolCall) -> Value {
 }
 
 fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
-    // A turn without a message of the user has no input.
-    let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued && !turn.input.is_empty();
+    let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued && turn.has_message();
     open_turns.iter().filter(is_queued)
 }
 

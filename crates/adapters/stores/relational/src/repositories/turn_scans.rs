@@ -15,13 +15,13 @@ use crate::{
 pub trait TurnScanSql: Store<Row: ReadAs<ScannedRow<StoredTurn>>> {
     statements! {
         /// At most 3 of the 10,000 turns before id 2, joined to the tenant's head: those with `is_match`, which
-        /// pass the filters 4 (agents), 5 (a user), 6 (a conversation), 7 (from a time), 8 (to a time), 9 (a
-        /// status, or `open`), 10 (metadata) and 11 (a rating, of anybody if 12 is true), each unless it is null.
+        /// pass the filters 4 (agents), 5 (a user), 6 (from a time), 7 (to a time), 8 (a status, `open` or `waiting`),
+        /// 9 (metadata) and 10 (a rating, of anybody if 11 is true), each unless it is null.
         /// The last of the 10,000 follows whether it passes or not, with `is_last`.
         const ALL_TURNS: &'static str;
 
         /// Those of the 10,000 turns with waiting calls before position 2 that have a call that waits for staff
-        /// if 13 is true, otherwise for the user; only calls that users see count unless 12 is true.
+        /// if 12 is true, otherwise for the user; only calls that users see count unless 11 is true.
         const WAITING_TURNS: &'static str;
     }
 }
@@ -46,7 +46,6 @@ pub(super) async fn page<S: TurnScanSql>(
         page_budget::one_more(scan.limit),
         Parameter::Ids(agents.as_deref()),
         conditions.user_id.as_deref(),
-        conditions.conversation,
         conditions.from,
         conditions.to,
         conditions.status.name(),

@@ -43,6 +43,12 @@ pub trait TurnSql:
         /// The open turns before position 3.
         const LIST_OPEN_DESCENDING: &'static str;
 
+        /// The turns with waiting tool calls after position 3.
+        const LIST_WAITING_ASCENDING: &'static str;
+
+        /// The turns with waiting tool calls before position 3.
+        const LIST_WAITING_DESCENDING: &'static str;
+
         /// The turns with status 5 after position 3.
         const LIST_OF_STATUS_ASCENDING: &'static str;
 
@@ -92,6 +98,8 @@ impl<S: TurnSql + TurnScanSql> TurnRepository for Repositories<S> {
             (TurnFilter::All, Descending) => S::LIST_DESCENDING,
             (TurnFilter::Open, Ascending) => S::LIST_OPEN_ASCENDING,
             (TurnFilter::Open, Descending) => S::LIST_OPEN_DESCENDING,
+            (TurnFilter::Waiting, Ascending) => S::LIST_WAITING_ASCENDING,
+            (TurnFilter::Waiting, Descending) => S::LIST_WAITING_DESCENDING,
             (TurnFilter::Status(_), Ascending) => S::LIST_OF_STATUS_ASCENDING,
             (TurnFilter::Status(_), Descending) => S::LIST_OF_STATUS_DESCENDING,
         };
