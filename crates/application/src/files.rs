@@ -2,6 +2,7 @@
 
 mod blob_cleanup;
 mod intake;
+mod references;
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use ports::{
 use serde::Serialize;
 use writes::{CreateFile, DeleteFile, DeleteFileOutcome};
 
+pub(crate) use self::references::find_references;
 pub use self::blob_cleanup::BlobCleanup;
 use self::intake::{Intake, Received};
 use crate::{

@@ -106,7 +106,7 @@ pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
 pub use feedback::{Feedback, FeedbackDraft, RatedMessage, Rating};
 pub use file::{ContentDigest, File, FileReference, FileUse, StoredFile};
-pub use files::{AcceptedTypes, FileKind, FileName, FileRefusal, MediaType, TypeJudge};
+pub use files::{AcceptedTypes, FileKind, FileKinds, FileName, FileRefusal, MediaType, TypeJudge};
 pub use handover::Handover;
 pub use history::{
     HistoryLimits, HistoryMessage,
