@@ -140,7 +140,12 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         Arc::clone(&engines),
     );
     start_followers(&parts, &node, &realtime, &cached, titles);
-    let toolbox = Arc::new(tools::toolbox(&parts, &clock, &state.authenticator)?);
+    let toolbox = Arc::new(tools::toolbox(
+        &parts,
+        &clock,
+        cached.blobs.as_ref(),
+        &state.authenticator,
+    )?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
     Ok(ServerParts {

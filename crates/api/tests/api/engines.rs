@@ -253,7 +253,8 @@ async fn engines_are_listed_with_the_default() {
     let of_each = listed
         .iter()
         .map(|it| (it["name"].clone(), it["kind"].clone()));
-    let tools = ["calculator", "hand_over", "time"].map(|name| (json!(name), json!("tool")));
+    let tools =
+        ["calculator", "hand_over", "read_file", "time"].map(|name| (json!(name), json!("tool")));
     assert_eq!(of_each.collect::<Vec<_>>(), tools);
     assert!(listed.iter().all(|it| it["available"] == true));
     let agent = api.agent_id().await;
