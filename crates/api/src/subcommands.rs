@@ -90,6 +90,9 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     // signals without handlers.
     let mut signals = Signals::handle()?;
     let (metrics, _log) = telemetry::init(&settings.log)?;
+    if !wiring::has_files(settings)? {
+        tracing::warn!("{}", wiring::NO_FILES);
+    }
     for misnamed in &settings.misnamed {
         tracing::warn!("{misnamed}");
     }

@@ -17,6 +17,7 @@ mod turns;
 
 pub use self::{
     auth::{document_source, signing_keys},
+    blobs::{NO_FILES, has_files},
     engines::{EnginesByName, built_in_engines, choose_engines},
     nodes::check_bus,
     regions::{Peers, check_regions, storage_for},
@@ -124,7 +125,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let blobs = blobs::open(&parts, &ids).await?;
     start_blob_cleanup(&parts, blobs.as_ref(), &clock);
     let cached = services::cached_ports(&parts, blobs, &realtime.caches, &clock, &ids);
-    let auth = auth::wire(&parts, &node, &clock, &ids).await?;
+    let mut auth = auth::wire(&parts, &node, &clock, &ids).await?;
+    auth.checks.extend(blobs::check(parts.settings)?);
     start_maintenance(&parts, &node, &cached.writes);
 
     let region = regions::own_region(&parts, &realtime.caches, &clock);
@@ -140,7 +142,12 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         Arc::clone(&engines),
     );
     start_followers(&parts, &node, &realtime, &cached, titles);
-    let toolbox = Arc::new(tools::toolbox(&parts, &clock, &state.authenticator)?);
+    let toolbox = Arc::new(tools::toolbox(
+        &parts,
+        &clock,
+        cached.blobs.as_ref(),
+        &state.authenticator,
+    )?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
     Ok(ServerParts {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
-    Agent, AgentConfig, FaultCode, InputFault, Problem, ProblemCode, RuleTest, TenantId,
+    Agent, AgentConfig, FaultCode, FileKinds, InputFault, Problem, ProblemCode, RuleTest, TenantId,
     fault::push_index,
 };
 use futures::future::join_all;
@@ -58,6 +58,8 @@ pub struct EngineInfo {
     pub is_available: bool,
     /// The models that agents can choose from, if the engine knows them.
     pub models: Option<Vec<String>>,
+    /// The kinds of files that the model of agents takes that name none.
+    pub inputs: FileKinds,
 }
 
 /// An engine that may reply in a turn.
@@ -103,6 +105,7 @@ impl Engines {
                 is_available: registered.engine.is_reachable()
                     && !registered.breakers.is_open(tenant),
                 models,
+                inputs: registered.engine.inputs(&AgentConfig::default()).await,
             }
         });
         join_all(infos).await

@@ -2,21 +2,29 @@
 
 mod blob_cleanup;
 mod intake;
+mod links;
+mod quota;
+mod references;
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use domain::{
     AcceptedTypes, BlobKey, ContentDigest, File, FileId, FileName, FileReference, FileRefusal,
-    IdempotencyKey, Principal, StoredFile, file::UNUSED_LIFE,
+    IdempotencyEntry, IdempotencyKey, Principal, StoredFile, UploadPolicy, UploadQuota,
+    file::UNUSED_LIFE,
 };
 use ports::{
     BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
 };
 use serde::Serialize;
-use writes::{CreateFile, DeleteFile, DeleteFileOutcome};
+use writes::{CreateFile, CreateFileOutcome, DeleteFile, DeleteFileOutcome};
 
-pub use self::blob_cleanup::BlobCleanup;
-use self::intake::{Intake, Received};
+pub(crate) use self::references::find_references;
+pub use self::{blob_cleanup::BlobCleanup, links::FileLinks, quota::UploadAllowance};
+use self::{
+    intake::{Intake, Received},
+    quota::over_quota,
+};
 use crate::{
     IdempotencyConflict,
     cache::CachedPorts,
@@ -27,6 +35,9 @@ use crate::{
 pub struct FileService {
     ports: CachedPorts,
     accepted: AcceptedTypes,
+    /// What a user may upload on a day.
+    quota_of_users: UploadQuota,
+    links: FileLinks,
 }
 
 /// A file that a client sends.
@@ -35,6 +46,8 @@ pub struct FileUpload {
     pub name: Option<FileName>,
     /// The media type that the client declares.
     pub declared_type: Option<String>,
+    /// What the caller may upload on a day.
+    pub quota: UploadQuota,
     /// The content. Its error is returned as it is.
     pub content: BlobStream,
 }
@@ -57,6 +70,14 @@ pub enum FileError {
     /// There is no blob store, or it does not respond.
     #[error("files are unavailable")]
     Unavailable(#[source] BoxError),
+    /// It is more than the caller may upload on this day.
+    #[error("the quota of uploads is used up")]
+    OverQuota {
+        /// The limit.
+        policy: UploadPolicy,
+        /// The time until the next day.
+        wait: Duration,
+    },
     /// The idempotency key was used before.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyConflict),
@@ -91,8 +112,18 @@ struct UploadedContent<'a> {
 
 impl FileService {
     /// Creates a service that accepts files of these types.
-    pub const fn new(ports: CachedPorts, accepted: AcceptedTypes) -> Self {
-        Self { ports, accepted }
+    pub const fn new(
+        ports: CachedPorts,
+        accepted: AcceptedTypes,
+        quota_of_users: UploadQuota,
+        links: FileLinks,
+    ) -> Self {
+        Self {
+            ports,
+            accepted,
+            quota_of_users,
+            links,
+        }
     }
 
     fn blobs(&self) -> Result<&dyn BlobStore, FileError> {
@@ -111,19 +142,25 @@ impl FileService {
         let FileUpload {
             name,
             declared_type,
+            quota,
             content,
         } = upload;
+        if key.is_none() {
+            self.check_quota(caller, quota).await?;
+        }
         let blob = self.new_blob();
         let intake = Intake::new(declared_type.as_deref(), name.as_ref());
         let (content, received) = intake.read(content);
         blobs.put(blob, content).await?;
         let received = received.finish(&self.accepted);
         let created = self
-            .create(caller, blob, (name, declared_type), received, key)
+            .create(caller, blob, (name, declared_type, quota), received, key)
             .await;
         let is_left = match &created {
             Ok(created) => created.is_replayed,
-            Err(FileError::NotAccepted(_) | FileError::Idempotency(_)) => true,
+            Err(
+                FileError::NotAccepted(_) | FileError::Idempotency(_) | FileError::OverQuota { .. },
+            ) => true,
             // The file may be stored.
             Err(_) => false,
         };
@@ -138,7 +175,7 @@ impl FileService {
         &self,
         caller: &Principal,
         blob: BlobKey,
-        (name, declared_type): (Option<FileName>, Option<String>),
+        (name, declared_type, quota): (Option<FileName>, Option<String>, UploadQuota),
         received: Received,
         key: Option<IdempotencyKey>,
     ) -> Result<Created<File>, FileError> {
@@ -164,23 +201,36 @@ impl FileService {
                     created_at: now,
                     expires_at: Some(now + UNUSED_LIFE),
                 };
-                let create = CreateFile {
-                    row: FileRow {
-                        tenant: caller.tenant.clone(),
-                        file: file.clone(),
-                        blob,
-                        creator: caller.id.clone(),
-                    },
-                    idempotency: with_result(entry.as_ref(), &file),
+                let row = FileRow {
+                    tenant: caller.tenant.clone(),
+                    file,
+                    blob,
+                    creator: caller.id.clone(),
                 };
-                match self.ports.writes.of_uncached().write(create).await? {
-                    Idempotent::Applied(()) => Ok(Idempotent::Applied(file)),
-                    Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),
-                }
+                self.write(row, quota, entry.as_ref()).await
             }
         };
         let records = &*self.ports.idempotency;
         created(records, &caller.tenant, entry.as_ref(), outcome).await
+    }
+
+    async fn write(
+        &self,
+        row: FileRow,
+        quota: UploadQuota,
+        entry: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<File>, FileError> {
+        let file = row.file.clone();
+        let create = CreateFile {
+            row,
+            quota,
+            idempotency: with_result(entry, &file),
+        };
+        match self.ports.writes.of_uncached().write(create).await? {
+            CreateFileOutcome::Created => Ok(Idempotent::Applied(file)),
+            CreateFileOutcome::Replayed(record) => Ok(Idempotent::Replayed(record)),
+            CreateFileOutcome::OverQuota(policy) => Err(over_quota(policy, file.created_at)),
+        }
     }
 
     fn new_blob(&self) -> BlobKey {
@@ -209,10 +259,17 @@ impl FileService {
         id: FileId,
         range: impl FnOnce(&File) -> Range<u64>,
     ) -> Result<(File, BlobStream), FileError> {
-        let blobs = self.blobs()?;
         let found = self.find_stored(caller, id).await?;
+        self.read(found, range).await
+    }
+
+    async fn read(
+        &self,
+        found: StoredFile,
+        range: impl FnOnce(&File) -> Range<u64>,
+    ) -> Result<(File, BlobStream), FileError> {
         let range = range(&found.file);
-        let content = blobs.read(found.blob, range).await;
+        let content = self.blobs()?.read(found.blob, range).await;
         Ok((found.file, content?))
     }
 

@@ -32,6 +32,8 @@ fn full(credential: Credential) -> Credential {
             chat_per_minute: Some(1),
             chat_burst: None,
             streams: Some(2),
+            files_per_day: Some(3),
+            file_bytes_per_day: Some(u64::from(u32::MAX) + 1),
             unknown: fixture::unknown_members(),
         },
         ..credential

@@ -2,26 +2,26 @@
 
 use domain::{
     Agent, BlobKey, BlobStoreId, ContentDigest, Conversation, File, FileId, FileReference,
-    IdempotencyEntry, MediaType, PrincipalId, StoredFile, TenantId, TurnStatus,
-    erasure::ERASED_PRINCIPAL,
+    IdempotencyEntry, LinkSecret, MediaType, PrincipalId, StoredFile, TenantId, TurnStatus,
+    UploadQuota, Uploads, erasure::ERASED_PRINCIPAL,
 };
 use ports::{Idempotent, write_store::FileRow};
 use uuid::Uuid;
 use writes::{
-    BeginOutcome, BeginTurn, ConversationTarget, CreateFile, DeleteFile, DeleteFileOutcome,
+    BeginOutcome, BeginTurn, ConversationTarget, CreateFileOutcome, DeleteFile, DeleteFileOutcome,
     UnusableFile,
 };
 
-use crate::{Store, fixture, forks, lookup, purging, results::ResultExt as _, setup};
+use crate::{Store, fixture, forks, lookup, purging, results::ResultExt as _, setup, uploads};
 
 /// The time at which unused files of these tests expire.
-const EXPIRY: i64 = 100_000;
+pub(crate) const EXPIRY: i64 = 100_000;
 
 fn id(number: u32) -> FileId {
     FileId::new(Uuid::from_u128(u128::from(number)))
 }
 
-fn row(tenant: &TenantId, number: u32, creator: &str) -> FileRow {
+pub(crate) fn row(tenant: &TenantId, number: u32, creator: &str) -> FileRow {
     let digest = u8::try_from(number % 256).expect("a byte");
     FileRow {
         tenant: tenant.clone(),
@@ -46,32 +46,39 @@ async fn create(
     row: FileRow,
     idempotency: Option<IdempotencyEntry>,
 ) -> Idempotent<()> {
-    let create = CreateFile { row, idempotency };
-    storage.writes.write(create).await.success()
+    let quota = UploadQuota::default();
+    match uploads::create(storage, row, quota, idempotency).await {
+        CreateFileOutcome::Created => Idempotent::Applied(()),
+        CreateFileOutcome::Replayed(record) => Idempotent::Replayed(record),
+        CreateFileOutcome::OverQuota(policy) => panic!("{policy:?}"),
+    }
 }
 
 /// Stores a numbered file of the tenant of the tests.
-async fn file(storage: &Store, number: u32) -> FileReference {
+pub(crate) async fn file(storage: &Store, number: u32) -> FileReference {
     let row = row(&fixture::tenant(), number, "user:ada");
     let reference = row.file.reference.clone();
     assert_eq!(create(storage, row, None).await, Idempotent::Applied(()));
     reference
 }
 
-async fn find(storage: &Store, tenant: &TenantId, number: u32) -> Option<StoredFile> {
+pub(crate) async fn find(storage: &Store, tenant: &TenantId, number: u32) -> Option<StoredFile> {
     let found = storage.files.find(tenant, &[id(number)]).await.success();
     found.into_iter().next()
 }
 
 /// The numbered file and the conversations that use it.
-async fn uses(storage: &Store, number: u32) -> Option<(File, Vec<domain::ConversationId>)> {
+pub(crate) async fn uses(
+    storage: &Store,
+    number: u32,
+) -> Option<(File, Vec<domain::ConversationId>)> {
     let found = find(storage, &fixture::tenant(), number).await?;
     let mut uses: Vec<_> = found.uses.iter().map(|it| it.conversation_id).collect();
     uses.sort_unstable();
     Some((found.file, uses))
 }
 
-async fn delete(storage: &Store, number: u32) -> DeleteFileOutcome {
+pub(crate) async fn delete(storage: &Store, number: u32) -> DeleteFileOutcome {
     let delete = DeleteFile {
         tenant: fixture::tenant(),
         id: id(number),
@@ -139,6 +146,20 @@ pub async fn the_first_recorded_blob_store_stays(storage: &Store) {
     for number in [1, 2] {
         let recorded = storage.files.record_blob_store(store(number)).await;
         assert_eq!(recorded.success(), store(1));
+    }
+}
+
+/// The first secret of links that is recorded for a blob store stays.
+pub async fn the_first_recorded_secret_of_links_stays(storage: &Store) {
+    let files = &storage.files;
+    let secret = |byte| LinkSecret::new([byte; 32]);
+    files.record_link_secret(&secret(1)).await.success();
+    assert_eq!(files.link_secret().await.success(), None);
+    let store = BlobStoreId::new(Uuid::from_u128(1));
+    files.record_blob_store(store).await.success();
+    for byte in [2, 3] {
+        files.record_link_secret(&secret(byte)).await.success();
+        assert_eq!(files.link_secret().await.success(), Some(secret(2)));
     }
 }
 
@@ -308,6 +329,14 @@ pub async fn an_erasure_deletes_unused_files(storage: &Store) {
     chat_with_file(storage, 1).await;
     file(storage, 2).await;
     create(storage, row(&fixture::tenant(), 3, "user:bob"), None).await;
+    let limited = UploadQuota {
+        files: Some(9),
+        bytes: None,
+    };
+    for (number, creator) in [(4, "user:ada"), (5, "user:bob")] {
+        let row = row(&fixture::tenant(), number, creator);
+        uploads::create(storage, row, limited, None).await;
+    }
     let end = fixture::at(EXPIRY);
     let erasures = &storage.erasures;
     erasures
@@ -322,4 +351,9 @@ pub async fn an_erasure_deletes_unused_files(storage: &Store) {
     assert_eq!(creator(1).await.as_deref(), Some(ERASED_PRINCIPAL));
     assert_eq!(creator(2).await, None);
     assert_eq!(creator(3).await.as_deref(), Some("user:bob"));
+    assert_eq!(
+        uploads::counted(storage, "user:ada").await,
+        Uploads::default()
+    );
+    assert_eq!(uploads::counted(storage, "user:bob").await.files, 1);
 }

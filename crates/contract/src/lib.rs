@@ -131,6 +131,7 @@ pub mod turn_scan_length;
 pub mod turn_scans;
 pub mod turn_steps;
 pub mod unconfirmed_writes;
+pub mod uploads;
 pub mod usage;
 pub mod users;
 pub mod waiting_turns;

@@ -5,12 +5,15 @@ use domain::{
     IdempotencyEntry, Message, Role, Seq,
     event_data::{EventMessage, MessagePlace},
 };
-use ports::{FoundMessage, HistoryQuery, Idempotent, MessageReference, RepositoryError};
-use writes::{BeginTurn, ChangeStaffMessage, Committed, StaffMessageChange, WriteStaffMessage};
+use ports::{FoundMessage, HistoryQuery, MessageReference, RepositoryError};
+use writes::{
+    BeginTurn, ChangeStaffMessage, Committed, StaffMessageChange, StaffMessageOutcome,
+    UnusableFile, WriteStaffMessage,
+};
 
 use crate::{
-    Store, fixture, forks, log, lookup,
-    results::{IdempotentExt as _, ResultExt as _, assert_stale},
+    Store, files, fixture, forks, log, lookup,
+    results::{ResultExt as _, assert_stale},
     setup,
 };
 
@@ -45,8 +48,14 @@ pub(crate) async fn write(
     number: u32,
 ) -> (Committed, Message) {
     let write = draft(conversation.id, number);
-    let written = storage.writes.write(write).await.applied();
-    written.expect("the conversation exists")
+    written(storage.writes.write(write).await.success())
+}
+
+fn written(outcome: StaffMessageOutcome) -> (Committed, Message) {
+    match outcome {
+        StaffMessageOutcome::Written(committed, message) => (committed, *message),
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn found(storage: &Store, message: &Message) -> FoundMessage {
@@ -106,14 +115,70 @@ pub async fn a_used_key_writes_no_second_message_of_staff(storage: &Store) {
         idempotency: Some(fixture::entry("staff")),
         ..draft(original.id, 1)
     };
-    let first = storage.writes.write(with_key.clone()).await.applied();
-    let (_, written) = first.expect("the conversation exists");
-    let record = storage.writes.write(with_key).await.replayed();
+    let first = storage.writes.write(with_key.clone()).await.success();
+    let (_, written) = written(first);
+    let StaffMessageOutcome::Replayed(record) = storage.writes.write(with_key).await.success()
+    else {
+        panic!("the key was used");
+    };
     let expected = serde_json::to_value(&written).expect("a message");
     assert_eq!(record.result, Some(expected));
     assert_eq!(lookup::message_seqs(storage, original.id).await, [1, 2, 3]);
     let unknown = draft(fixture::conversation(404, original.agent_id).id, 2);
-    assert_eq!(storage.writes.write(unknown).await.applied(), None);
+    let outcome = storage.writes.write(unknown).await.success();
+    assert_eq!(outcome, StaffMessageOutcome::NoConversation);
+}
+
+/// A message of staff uses its files, which must not be those of another conversation.
+pub async fn a_message_of_staff_uses_its_files(storage: &Store) {
+    let (agent, original) = setup::chat_with_turns(storage, 1).await;
+    let other = setup::conversation(storage, 2, &agent).await;
+    let file = files::file(storage, 1).await;
+    let draft = |id, number| {
+        let draft = draft(id, number);
+        let message = Message {
+            files: vec![file.clone()],
+            ..draft.message
+        };
+        WriteStaffMessage { message, ..draft }
+    };
+    let (_, stored) = written(storage.writes.write(draft(original.id, 1)).await.success());
+    assert_eq!(stored.files, std::slice::from_ref(&file));
+    let messages = lookup::messages(storage, original.id).await;
+    assert_eq!(messages.last(), Some(&stored));
+    let (_, uses) = files::uses(storage, 1).await.expect("it is stored");
+    assert_eq!(uses, [original.id]);
+    let refused = storage.writes.write(draft(other.id, 2)).await.success();
+    let expected = StaffMessageOutcome::FileUnusable(UnusableFile::InUse(file.id));
+    assert_eq!(refused, expected);
+}
+
+/// A file is used until the last message of its conversation that has it is deleted.
+pub async fn a_deleted_message_of_staff_uses_its_files_no_longer(storage: &Store) {
+    let (_, original) = setup::chat_with_turns(storage, 1).await;
+    let file = files::file(storage, 1).await;
+    let mut messages = Vec::new();
+    for number in [1, 2] {
+        let draft = draft(original.id, number);
+        let message = Message {
+            files: vec![file.clone()],
+            ..draft.message
+        };
+        let write = WriteStaffMessage { message, ..draft };
+        messages.push(written(storage.writes.write(write).await.success()).1);
+    }
+    let mut uses_left = [1, 0].into_iter();
+    for message in &messages {
+        let found = found(storage, message).await;
+        let deleted = change(storage, found, StaffMessageChange::Deleted).await;
+        assert!(deleted.success().is_some());
+        let (file, uses) = files::uses(storage, 1).await.expect("it is stored");
+        let is_used = file.expires_at.is_none();
+        assert_eq!(
+            (Some(uses.len()), is_used),
+            (uses_left.next(), !uses.is_empty())
+        );
+    }
 }
 
 /// A turn supersedes what it and other turns have written, and nothing that staff has.
@@ -282,10 +347,10 @@ pub async fn messages_of_staff_of_a_group_keep_their_own_values(storage: &Store)
     let writes = writes.map(|(number, of)| storage.writes.write(draft(of.id, number)));
     let written = futures::future::join_all(writes).await;
     for ((number, of), written) in (1..).zip(&conversations).zip(written) {
-        let Ok(Idempotent::Applied(Some((_, message)))) = written else {
+        let Ok(StaffMessageOutcome::Written(_, message)) = written else {
             panic!("{written:?}")
         };
         assert_eq!(message.content, format!("Staff {number}"));
-        assert_eq!(lookup::messages(storage, of.id).await, [message]);
+        assert_eq!(lookup::messages(storage, of.id).await, [*message]);
     }
 }

@@ -152,6 +152,20 @@ pub struct LimitOverrides {
         schema(minimum = 0, maximum = 1_000_000, nullable = false)
     )]
     pub streams: Option<u32>,
+    /// Uploaded files on a day of UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 0, maximum = 1_000_000, nullable = false)
+    )]
+    pub files_per_day: Option<u32>,
+    /// Bytes of uploaded files on a day of UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 0, maximum = 1_000_000_000_000_u64, nullable = false)
+    )]
+    pub file_bytes_per_day: Option<u64>,
     /// The members that only a newer version knows.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schema(ignore))]

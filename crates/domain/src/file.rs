@@ -123,6 +123,12 @@ pub struct FileUse {
 }
 
 impl StoredFile {
+    /// Returns whether it is there: until its time is over, and then while conversations use it.
+    pub fn exists(&self, now: Timestamp) -> bool {
+        let is_used = !self.uses.is_empty();
+        self.file.expires_at.map_or(is_used, |end| now < end)
+    }
+
     /// Returns whether a caller may read it: its creator until a message uses it or its time is over, then
     /// those who may read one of the conversations that do.
     pub fn may_be_read_by(&self, caller: &Principal, now: Timestamp) -> bool {

@@ -10,5 +10,5 @@ mod text_check;
 
 pub use accepted_types::{AcceptedTypes, UnacceptableTypes};
 pub use judge::{FileRefusal, TypeJudge};
-pub use media_type::{FileKind, MediaType};
+pub use media_type::{FileKind, FileKinds, MediaType};
 pub use name::FileName;

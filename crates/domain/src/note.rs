@@ -27,7 +27,7 @@ pub struct NoteDraft {
 impl NoteDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        check_content(&self.content)
+        check_content(&self.content, false)
             .into_iter()
             .chain(check_author(self.author.as_ref()))
             .collect()

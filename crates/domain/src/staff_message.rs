@@ -1,5 +1,7 @@
 //! Messages that members of staff write in place of agents.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,12 +15,16 @@ use crate::{
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StaffMessageDraft {
-    /// The text.
+    /// The text. It may be empty only with `files`.
     #[cfg_attr(
         feature = "schema",
-        schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")
+        schema(max_length = 32000, pattern = r"^[^\x00]*$")
     )]
     pub content: String,
+    /// The ids of the files of the message, each once. A file that another conversation uses cannot be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(max_items = 8))]
+    pub files: Vec<String>,
     /// Who writes it, as users see it. Default: `Staff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<AuthorDraft>,
@@ -38,8 +44,19 @@ pub struct StaffMessageDraft {
 impl StaffMessageDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        check_content(&self.content)
+        let content = check_content(&self.content, !self.files.is_empty());
+        let files = self.files.iter().collect::<BTreeSet<_>>();
+        let is_repeated = files.len() < self.files.len();
+        let repeated = is_repeated.then(|| {
+            InputFault::new(
+                "/files",
+                FaultCode::DuplicateMember,
+                "must name each file once",
+            )
+        });
+        content
             .into_iter()
+            .chain(repeated)
             .chain(check_author(self.author.as_ref()))
             .collect()
     }
@@ -50,8 +67,9 @@ impl StaffMessageDraft {
     }
 }
 
-/// Returns the fault of a blank text.
-pub fn check_content(content: &str) -> Option<InputFault> {
+/// Returns the fault of a blank text of a message without files.
+pub fn check_content(content: &str, has_files: bool) -> Option<InputFault> {
     let code = FaultCode::TooShort;
-    is_blank(content).then(|| InputFault::new("/content", code, BLANK_IN_WORDS))
+    let is_missing = !has_files && is_blank(content);
+    is_missing.then(|| InputFault::new("/content", code, BLANK_IN_WORDS))
 }

@@ -1,7 +1,9 @@
 //! Files in a store, without their contents.
 
 use async_trait::async_trait;
-use domain::{BlobKey, BlobStoreId, FileId, StoredFile, TenantId};
+use domain::{
+    BlobKey, BlobStoreId, FileId, LinkSecret, PrincipalId, StoredFile, TenantId, Timestamp, Uploads,
+};
 
 use crate::RepositoryError;
 
@@ -26,6 +28,21 @@ pub trait FileRepository: Send + Sync {
 
     /// Records the blob store of this database, unless one is recorded. Returns the recorded one.
     async fn record_blob_store(&self, id: BlobStoreId) -> Result<BlobStoreId, RepositoryError>;
+
+    /// Records the secret of links to files of this database, unless one is recorded. Without a recorded blob
+    /// store, nothing happens.
+    async fn record_link_secret(&self, secret: &LinkSecret) -> Result<(), RepositoryError>;
+
+    /// Returns the recorded secret of links to files.
+    async fn link_secret(&self) -> Result<Option<LinkSecret>, RepositoryError>;
+
+    /// Returns what a principal has uploaded on the day of UTC that ends at `ends_at`.
+    async fn uploads(
+        &self,
+        tenant: &TenantId,
+        principal: &PrincipalId,
+        ends_at: Timestamp,
+    ) -> Result<Uploads, RepositoryError>;
 
     /// Returns those of the keys that belong to files of any tenant.
     async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError>;

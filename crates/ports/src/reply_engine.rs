@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Agent, FileId, FileKind, FileReference, FinishReason, HistoryMessage, InputFault, ModelStep,
-    RuleTest, TenantId, TurnId, Usage, User, placeholder::PlaceholderValues,
+    Agent, AgentConfig, FileId, FileKinds, FileReference, FinishReason, HistoryMessage, InputFault,
+    ModelStep, RuleTest, TenantId, TurnId, Usage, User, placeholder::PlaceholderValues,
 };
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -281,9 +281,10 @@ pub trait ReplyEngine: Send + Sync {
         true
     }
 
-    /// Returns whether it takes files of this kind. Texts are taken by all.
-    fn takes(&self, kind: FileKind) -> bool {
-        kind == FileKind::Text
+    /// Returns the kinds of files that the model of an agent with this configuration takes. Texts are taken by all.
+    /// MUST return quickly, if necessary from memory.
+    async fn inputs(&self, _config: &AgentConfig) -> FileKinds {
+        FileKinds::default()
     }
 
     /// Sends one request to a model. The stream MUST yield text and tool calls and exactly one end, or

@@ -23,10 +23,11 @@ pub use self::{
     rows::{
         AgentDeletion, AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion,
         ConversationHandover, ConversationRow, ConversationUpdate, ErasureRow, EventRow,
-        FeedbackDeletion, FeedbackKey, FeedbackRow, FileRow, FileUseRow, IdempotencyRow, KeyName,
-        MessageCopy, MessageDeletion, MessageRow, MessageTurn, NoteKey, NoteRow, ReleasedKey,
-        Revocation, Rows, StateChange, StepRow, SupersededMessages, TurnAssignment, TurnCalls,
-        TurnEnd, TurnRow, TurnStart, TurnWait, UsageRow, UserRow,
+        FeedbackDeletion, FeedbackKey, FeedbackRow, FileRelease, FileRow, FileUseRow,
+        IdempotencyRow, KeyName, MessageCopy, MessageDeletion, MessageRow, MessageTurn, NoteKey,
+        NoteRow, ReleasedKey, Revocation, Rows, StateChange, StepRow, SupersededMessages,
+        TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait, UploadDay, UploadRow,
+        UsageRow, UserRow,
     },
     swept::{SweptConversation, WaitingTurn, swept_conversations},
 };

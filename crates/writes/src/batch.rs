@@ -51,6 +51,7 @@ impl Batch {
                 | Part::Credential(_)
                 | Part::User(_)
                 | Part::File(_)
+                | Part::Uploads(_)
                 | Part::Key(_) => {}
             }
         }

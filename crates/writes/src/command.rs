@@ -1,7 +1,10 @@
 //! The interface of commands.
 
 use domain::{AgentId, ConversationId, CredentialId, FileId, TenantId};
-use ports::{ConversationName, Facts, FactsQuery, RepositoryError, write_store::RecordKey};
+use ports::{
+    ConversationName, Facts, FactsQuery, RepositoryError,
+    write_store::{RecordKey, UploadDay},
+};
 
 use crate::Planner;
 
@@ -92,6 +95,8 @@ pub enum Part {
     Credential(CredentialId),
     /// A file that it stores, deletes or uses.
     File(FileId),
+    /// The day of a principal on which an upload counts.
+    Uploads(UploadDay),
     /// An idempotency key that it uses.
     Key(RecordKey),
 }

@@ -110,6 +110,7 @@ impl KnownFacts {
             users,
             notes,
             files,
+            uploads,
             feedback,
             idempotency,
             nodes,
@@ -118,14 +119,15 @@ impl KnownFacts {
             journals,
             running_turns,
         } = query;
-        let is_never_known = !open_turns.is_empty()
-            || !journals.is_empty()
-            || !whole_credentials.is_empty()
-            || !users.is_empty()
-            || !notes.is_empty()
-            || !files.is_empty()
-            || !feedback.is_empty();
-        if is_never_known || logged.is_some() || swept.is_some() {
+        let may_be_known = open_turns.is_empty()
+            && journals.is_empty()
+            && whole_credentials.is_empty()
+            && users.is_empty()
+            && notes.is_empty()
+            && files.is_empty()
+            && uploads.is_empty()
+            && feedback.is_empty();
+        if !may_be_known || logged.is_some() || swept.is_some() {
             return None;
         }
         self.add_heads(tenants, facts)?;
@@ -148,12 +150,10 @@ impl KnownFacts {
         facts.live_nodes.extend(nodes);
         conditions.unused_keys.extend(idempotency.iter().cloned());
         conditions.unused_names.extend(new_names.iter().cloned());
-        let running = running_turns.iter().cloned();
-        conditions.running_turns.extend(running.clone());
-        facts.running_turns.extend(running);
-        let credentials = credentials.iter().cloned();
-        conditions.valid_credentials.extend(credentials.clone());
-        facts.credentials.extend(credentials.map(|key| valid(&key)));
+        conditions.running_turns.extend_from_slice(running_turns);
+        facts.running_turns.extend(running_turns.iter().cloned());
+        (conditions.valid_credentials).extend(credentials.iter().cloned());
+        facts.credentials.extend(credentials.iter().map(valid));
         Some(())
     }
 
@@ -174,6 +174,7 @@ impl KnownFacts {
             && query.users.is_empty()
             && query.notes.is_empty()
             && query.files.is_empty()
+            && query.uploads.is_empty()
             && query.feedback.is_empty()
             && query.logged.is_none()
             && query.swept.is_none()

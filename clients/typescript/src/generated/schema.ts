@@ -323,6 +323,19 @@ export interface paths {
         get: operations["get_file_content"];
         put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
+    "/api/files/{id}/link": {
+        parameters: {
+            query?: never; header?: never; path?: never; cookie?: never;
+        };
+        get?: never; put?: never;
+        /**
+         * Make a link to the content of a file.
+         * @description The address needs no credential, so that a page can show the file as an image. It is valid for an hour, and
+         *     ends with the file.
+         */
+        post: operations["create_file_link"];
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
+    };
     "/api/keys": {
         parameters: {
             query?: never; header?: never; path?: never; cookie?: never;
@@ -1867,11 +1880,18 @@ export interface components {
             available: boolean;
             /** @description True for the engine of agents that name none. */
             default: boolean;
+            /** @description The kinds of files that it takes besides texts; those of its own model, if it has several. */
+            inputs: components["schemas"]["EngineInput"][];
             /** @description The models for `config.llm.model`, if the engine knows them. */
             models?: string[];
             /** @description The name, for `config.engine` and `config.fallbacks`. */
             name: string;
         };
+        /**
+         * @description A kind of file that an engine takes.
+         * @enum {string}
+         */
+        EngineInput: "image" | "pdf" | "audio";
         /** @description The name of one of `fallbacks`. */
         EngineName: string;
         /** @description The numbers of what an erasure has removed. */
@@ -1998,6 +2018,16 @@ export interface components {
          * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
          */
         FileId: string;
+        /** @description A link to the content of a file. */
+        FileLink: {
+            /** @description The time until which it is valid. It ends with the file. */
+            expiresAt: components["schemas"]["Timestamp"];
+            /**
+             * @description The address of the content, which needs no credential.
+             * @example https://agents.example.org/api/files/01a1f84a-95c1-7000-8000-000000000001/content?link=…
+             */
+            url: string;
+        };
         /** @description A file of a message. */
         FileReference: {
             /**
@@ -2262,6 +2292,16 @@ export interface components {
              */
             chatPerMinute?: number;
             /**
+             * Format: int64
+             * @description Bytes of uploaded files on a day of UTC.
+             */
+            fileBytesPerDay?: number;
+            /**
+             * Format: int32
+             * @description Uploaded files on a day of UTC.
+             */
+            filesPerDay?: number;
+            /**
              * Format: int32
              * @description Requests at once.
              */
@@ -2289,6 +2329,16 @@ export interface components {
              * @description Chats per minute.
              */
             chatPerMinute?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes of uploaded files on a day of UTC.
+             */
+            fileBytesPerDay?: number | null;
+            /**
+             * Format: int32
+             * @description Uploaded files on a day of UTC.
+             */
+            filesPerDay?: number | null;
             /**
              * Format: int32
              * @description Requests at once.
@@ -2961,8 +3011,8 @@ export interface components {
             messageId: components["schemas"]["MessageId"];
         };
         RateLimitProblem: components["schemas"]["Problem"] & {
-            /** @description The limits that rejected the request, by their names in `RateLimit-Policy`. `user_tokens` counts the tokens issued to users, `log_bytes` the bytes of agents' events, `streams` the open streams, and `address` the requests from one network address without a recently verified credential. */
-            violatedPolicies?: ("requests" | "chat" | "user_tokens" | "log_bytes" | "streams" | "commands" | "address")[];
+            /** @description The limits that rejected the request, by their names in `RateLimit-Policy`. `user_tokens` counts the tokens issued to users, `log_bytes` the bytes of agents' events, `files` and `file_bytes` the uploads of a day, `streams` the open streams, and `address` the requests from one network address without a recently verified credential. */
+            violatedPolicies?: ("requests" | "chat" | "user_tokens" | "log_bytes" | "files" | "file_bytes" | "streams" | "commands" | "address")[];
         };
         /** @description The rate limits of the caller. */
         Rates: {
@@ -2973,6 +3023,16 @@ export interface components {
             address?: components["schemas"]["Quota"];
             /** @description Chats, which are counted as requests too. */
             chat: components["schemas"]["Quota"];
+            /**
+             * Format: int64
+             * @description Their bytes.
+             */
+            fileBytesPerDay?: number;
+            /**
+             * Format: int32
+             * @description Files that the caller uploads on a day of UTC; absent if they are not limited.
+             */
+            filesPerDay?: number;
             /** @description Bytes of the events of created and changed agents. Each event contains the whole agent. */
             logBytes: components["schemas"]["Quota"];
             /** @description Requests, including commands on sockets. */
@@ -3259,12 +3319,14 @@ export interface components {
             author?: components["schemas"]["AuthorDraft"] | null;
             /** @description The client's own id of the message. */
             clientMessageId?: string | null;
-            /** @description The text. */
+            /** @description The text. It may be empty only with `files`. */
             content: string;
+            /** @description The ids of the files of the message, each once. A file that another conversation uses cannot be used. */
+            files?: string[];
         };
         /** @description JSON merge patch (RFC 7396) of `StaffMessageDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         StaffMessageDraftPatch: {
-            /** @description The text. */
+            /** @description The text. It may be empty only with `files`. */
             content?: string;
         };
         /** @description A text at which the reply ends. */
@@ -5205,6 +5267,16 @@ export interface operations {
             404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
+            /** @description Another conversation uses a file. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             414: components["responses"]["UriTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5959,7 +6031,10 @@ export interface operations {
     };
     get_file_content: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A link, as `POST /api/files/{id}/link` returns it. It needs no credential. */
+                link?: string;
+            };
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -6025,6 +6100,46 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    create_file_link: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path: {
+                /** @description The file. */
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            201: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileLink"];
+                };
+            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

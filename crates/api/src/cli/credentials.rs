@@ -78,6 +78,12 @@ pub struct LimitOptions {
     /// Open streams and sockets at once [default: that of the server]
     #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(0..=1_000_000))]
     pub streams: Option<u32>,
+    /// Uploaded files on a day of UTC [default: unlimited]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(0..=1_000_000))]
+    pub files_per_day: Option<u32>,
+    /// Bytes of uploaded files on a day of UTC [default: unlimited]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(0..=1_000_000_000_000))]
+    pub file_bytes_per_day: Option<u64>,
 }
 
 impl From<LimitOptions> for LimitOverrides {
@@ -88,6 +94,8 @@ impl From<LimitOptions> for LimitOverrides {
             chat_per_minute: options.chat_per_minute,
             chat_burst: options.chat_burst,
             streams: options.streams,
+            files_per_day: options.files_per_day,
+            file_bytes_per_day: options.file_bytes_per_day,
             unknown: UnknownMembers::default(),
         }
     }

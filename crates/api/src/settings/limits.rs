@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use domain::{Quota, RateLimits, Sizes};
+use domain::{Quota, RateLimits, Sizes, UploadQuota};
 use socket::SocketTimeouts;
 
 use super::values::Values;
@@ -26,6 +26,9 @@ const MIB: u32 = 1024 * 1024;
 /// The range of bytes of events, per minute and as a burst.
 const LOG_BYTES: RangeInclusive<u32> = 1..=u32::MAX;
 
+/// The range of bytes of uploads on a day.
+const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
+
 /// Settings of limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
@@ -34,6 +37,8 @@ pub struct LimitSettings {
     pub rates: RateLimits,
     /// `LIMITS__ADDRESS__…`: the rate of requests without a known credential from one address.
     pub address: Quota,
+    /// `LIMITS__FILES__…`: what a user may upload on a day.
+    pub uploads: UploadQuota,
     /// `LIMITS__SIZES__…`: the maximum sizes.
     pub sizes: Sizes,
     /// `LIMITS__BODY_SECONDS`: the time in which the body of a request must arrive.
@@ -54,6 +59,14 @@ impl LimitSettings {
         Self {
             rates,
             address,
+            uploads: UploadQuota {
+                files: Some(values.read_number("LIMITS__FILES__PER_DAY", 1_000, BURST)),
+                bytes: Some(values.read_number(
+                    "LIMITS__FILES__BYTES_PER_DAY",
+                    200 * u64::from(MIB),
+                    FILE_BYTES,
+                )),
+            },
             sizes: sizes(values),
             body_deadline: Duration::from_secs(seconds),
             sockets: SocketTimeouts::default(),

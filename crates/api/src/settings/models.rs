@@ -1,9 +1,11 @@
 //! Settings of providers of language models.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
-use domain::web_address::{host, is_proxy_address, is_web_address};
-use llm_engine::FileKinds;
+use domain::{
+    FileKinds,
+    web_address::{host, is_proxy_address, is_web_address},
+};
 use secrecy::SecretString;
 
 use super::{named::NamedSettings, values::Values};
@@ -17,6 +19,7 @@ const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
 const THINK_TAGS: &str = "LLM__THINK_TAGS";
 const INPUTS: &str = "LLM__INPUTS";
 const PROXY: &str = "LLM__PROXY";
+const FILE_BYTES: &str = "LLM__FILE_BYTES";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
@@ -41,12 +44,15 @@ pub const LLM: &str = "llm";
 
 const BASE_URL_FORM: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
+/// The range of bytes of files in a request to a model, which are in memory.
+const FILE_BYTES_RANGE: RangeInclusive<u64> = 1..=256 * 1024 * 1024;
+
 const PROXY_FORM: &str = "an address that begins with http:// or https:// and has a host, such as \
                        http://proxy.internal:3128";
 const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
 pub(super) const BOOLEAN_FORM: &str = "true or false";
-const INPUTS_FORM: &str = "image, pdf and audio, or some of them, with commas between";
+const INPUTS_FORM: &str = "image, pdf and audio, or some of them, with commas between, or none";
 const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.
@@ -56,6 +62,8 @@ pub struct ModelSettings {
     pub providers: Vec<ModelProvider>,
     /// `LLM__PROXY`: the proxy for all providers.
     pub proxy: Option<SecretString>,
+    /// `LLM__FILE_BYTES`: the maximum number of bytes of the files in a request.
+    pub file_bytes: u64,
 }
 
 /// A server with `OpenAI`'s chat completions API. `Debug` shows neither its key nor the parts of
@@ -78,8 +86,8 @@ pub struct ModelProvider {
     pub max_completion_tokens: Option<bool>,
     /// True to remove `<think>…</think>` from the beginning of replies; depends on the server if missing.
     pub think_tags: Option<bool>,
-    /// The kinds of files that the models take.
-    pub inputs: FileKinds,
+    /// The kinds of files that the models take; by their server's list if missing.
+    pub inputs: Option<FileKinds>,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -105,12 +113,14 @@ impl ModelSettings {
         let main = main_provider(values);
         let named = values.read_named(&PROVIDER_KEYS, |named| provider(named, used_names));
         let proxy = values.read_optional(PROXY, PROXY_FORM, proxy);
+        let file_bytes = values.read_number(FILE_BYTES, 20 * 1024 * 1024, FILE_BYTES_RANGE);
         Self {
             providers: main
                 .into_iter()
                 .chain(named.into_iter().flatten())
                 .collect(),
             proxy,
+            file_bytes,
         }
     }
 }
@@ -157,7 +167,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         stream_options,
         max_completion_tokens,
         think_tags,
-        inputs: inputs.unwrap_or_default(),
+        inputs,
     })
 }
 
@@ -188,12 +198,15 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         stream_options,
         max_completion_tokens,
         think_tags,
-        inputs: inputs.unwrap_or_default(),
+        inputs,
     })
 }
 
 fn inputs(text: &str) -> Option<FileKinds> {
     let mut kinds = FileKinds::default();
+    if text.trim() == "none" {
+        return Some(kinds);
+    }
     for name in text.split(',') {
         match name.trim() {
             "image" => kinds.image = true,

@@ -10,7 +10,7 @@ pub use mcp_tools::reap_orphans;
 use mcp_tools::{
     HintPolicy, HttpEndpoint, McpConfig, McpIntervals, McpServer, McpTransport, Program,
 };
-use ports::{Clock, ToolProvider, ToolTokens};
+use ports::{BlobStore, Clock, ToolProvider, ToolTokens};
 
 use super::Parts;
 use crate::settings::{Settings, ToolServer, ToolServerTransport};
@@ -19,10 +19,14 @@ use crate::settings::{Settings, ToolServer, ToolServerTransport};
 pub(super) fn toolbox(
     parts: &Parts<'_>,
     clock: &Arc<dyn Clock>,
+    blobs: Option<&Arc<dyn BlobStore>>,
     authenticator: &Arc<Authenticator>,
 ) -> Result<Toolbox> {
     let tokens: Arc<dyn ToolTokens> = Arc::new(ToolTokenIssuer::new(Arc::clone(authenticator)));
-    let built_in = BuiltInTools::new(Arc::clone(clock));
+    let mut built_in = BuiltInTools::new(Arc::clone(clock));
+    if let Some(blobs) = blobs {
+        built_in = built_in.with_files(Arc::clone(&parts.storage.files), Arc::clone(blobs));
+    }
     let built_in_capabilities = built_in.capabilities();
     let mut providers = parts.tools.clone();
     providers.push(Arc::new(built_in));

@@ -66,14 +66,16 @@ impl Turns {
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
         let bus = Arc::clone(&parts.peers.links.bus);
-        let context = Arc::new(ChatContext::new(
+        let context = ChatContext::new(
             chat.clone(),
             Arc::clone(engines),
             Arc::clone(node),
             Arc::clone(&caches.live),
             Arc::new(ForwardedReplies::new(bus, Arc::clone(node))),
             tasks.clone(),
-        ));
+        );
+        let file_bytes = parts.settings.models.file_bytes;
+        let context = Arc::new(context.with_file_bytes(file_bytes));
         let runner = Arc::new(TurnRunner::new(
             Arc::clone(&context),
             Arc::clone(&storage.agents),

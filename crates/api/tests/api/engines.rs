@@ -222,8 +222,8 @@ async fn an_engine_whose_address_is_unreachable_is_not_available() {
         .await;
     let engines = api.reader().get("/api/engines").await.ok();
     let expected = json!({"data": [
-        {"name": "llm", "default": true, "available": false},
-        {"name": "rules", "default": false, "available": true},
+        {"name": "llm", "default": true, "available": false, "inputs": []},
+        {"name": "rules", "default": false, "available": true, "inputs": []},
     ]});
     assert_eq!(engines, expected);
     api.stop().await;
@@ -244,8 +244,8 @@ async fn engines_are_listed_with_the_default() {
     let api = builder.setting("ENGINES__DEFAULT", "silence").start().await;
     let engines = api.reader().get("/api/engines").await.ok();
     let expected = json!({"data": [
-        {"name": "rules", "default": false, "available": true},
-        {"name": "silence", "default": true, "available": true},
+        {"name": "rules", "default": false, "available": true, "inputs": []},
+        {"name": "silence", "default": true, "available": true, "inputs": []},
     ]});
     assert_eq!(engines, expected);
     let capabilities = api.reader().get("/api/capabilities").await.ok();
@@ -253,7 +253,8 @@ async fn engines_are_listed_with_the_default() {
     let of_each = listed
         .iter()
         .map(|it| (it["name"].clone(), it["kind"].clone()));
-    let tools = ["calculator", "hand_over", "time"].map(|name| (json!(name), json!("tool")));
+    let tools =
+        ["calculator", "hand_over", "read_file", "time"].map(|name| (json!(name), json!("tool")));
     assert_eq!(of_each.collect::<Vec<_>>(), tools);
     assert!(listed.iter().all(|it| it["available"] == true));
     let agent = api.agent_id().await;

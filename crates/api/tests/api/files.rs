@@ -12,9 +12,13 @@ use crate::{
 };
 
 /// The beginning of a PNG image.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
 
-async fn upload(caller: &Caller, content: &[u8], headers: &[(&str, &str)]) -> ApiResponse {
+pub(crate) async fn upload(
+    caller: &Caller,
+    content: &[u8],
+    headers: &[(&str, &str)],
+) -> ApiResponse {
     let request = caller
         .request("POST", "/api/files")
         .raw_body(content.to_vec());
@@ -22,7 +26,7 @@ async fn upload(caller: &Caller, content: &[u8], headers: &[(&str, &str)]) -> Ap
     headers.iter().fold(request, add).send().await
 }
 
-async fn photo(caller: &Caller) -> Value {
+pub(crate) async fn photo(caller: &Caller) -> Value {
     let named = (
         "Content-Disposition",
         "attachment; filename*=UTF-8''a%2Fmy%20photo.png",
@@ -102,6 +106,10 @@ async fn a_range_of_the_content_is_read() {
         "bytes=x-",
         "bytes=5-2",
         "bytes=-",
+        "bytes=+1-2",
+        "bytes=1-+2",
+        "bytes=1 -2",
+        "bytes=0x1-2",
     ] {
         let read = get(ignored, String::new()).await;
         assert_eq!((read.status, &*read.body), (200, PNG), "{ignored}");
@@ -113,8 +121,15 @@ async fn a_range_of_the_content_is_read() {
     let known = writer.request("GET", &path).header("If-None-Match", &tag);
     let known = known.send().await;
     assert_eq!((known.status, known.body.len()), (304, 0));
-    let after = get("bytes=99999-", String::new()).await;
-    after.problem(ProblemCode::RangeNotSatisfiable);
+    for after in ["bytes=99999-", "bytes=99999-100000", "bytes=-0"] {
+        let read = get(after, String::new()).await;
+        read.problem(ProblemCode::RangeNotSatisfiable);
+        assert_eq!(
+            read.header("content-range"),
+            format!("bytes */{size}"),
+            "{after}"
+        );
+    }
     api.stop().await;
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, id_of},
     engines::scripted_agent,
+    files::{PNG, photo},
     user_tokens::{BACKEND, backend, user},
 };
 
@@ -265,5 +266,49 @@ async fn the_model_reads_what_staff_has_written() {
     });
     let texts: Vec<_> = history.iter().map(|it| &*it.content).collect();
     assert_eq!(texts, ["When?", "On Monday."]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_staff_has_files_that_its_user_reads() {
+    let api = ApiServer::start().await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let (writer, agent) = (api.writer(), api.agent_id().await);
+    let made = |user: &'static str| api.conversation(json!({"agentId": agent, "userId": user}));
+    let (own, other) = (id_of(&made("ada").await), id_of(&made("bob").await));
+    let file = id_of(&photo(&writer).await);
+    let path = format!("/api/conversations/{own}/messages");
+    let draft = json!({"content": "", "files": [file]});
+    let message = writer.post(&path, draft.clone()).await.created();
+    assert_eq!(message["files"][0]["name"], "my photo.png");
+    let page = ada.get(&path).await.ok();
+    assert_eq!(page["data"][0]["files"], message["files"]);
+    let content = ada.get(&format!("/api/files/{file}/content")).await;
+    assert_eq!((content.status, &*content.body), (200, PNG));
+    let elsewhere = format!("/api/conversations/{other}/messages");
+    let refused = writer.post(&elsewhere, draft).await;
+    refused.problem(ProblemCode::FileInUse);
+    for (draft, code) in [
+        (json!({"content": " "}), ProblemCode::ValidationFailed),
+        (
+            json!({"content": "Hi", "files": [file, file]}),
+            ProblemCode::ValidationFailed,
+        ),
+        (
+            json!({"content": "Hi", "files": ["x"]}),
+            ProblemCode::FileNotFound,
+        ),
+    ] {
+        writer.post(&path, draft).await.problem(code);
+    }
+    let one = format!("{path}/{}", id_of(&message));
+    let changed = writer.patch(&one, json!({"content": "Look"})).await.ok();
+    assert_eq!(changed["files"], message["files"]);
+    let refused = writer.patch(&one, json!({"files": []})).await;
+    refused.problem(ProblemCode::ValidationFailed);
+    writer.delete(&one).await;
+    let gone = ada.get(&format!("/api/files/{file}/content")).await;
+    gone.problem(ProblemCode::FileNotFound);
     api.stop().await;
 }

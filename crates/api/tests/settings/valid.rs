@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use access::FirstKey;
 use api::settings::{DatabaseKind, LogFormat, ModelProvider, ToolServerTransport};
-use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
+use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes, UploadQuota};
 
 use crate::fixture::{ConfigFile, error_text, load};
 
@@ -70,6 +70,8 @@ const ONE_OF_EACH_SECTION: &[(&str, &str)] = &[
     ("LIMITS__LOG_BYTES__PER_MINUTE", "1000000"),
     ("LIMITS__LOG_BYTES__BURST", "2000000"),
     ("LIMITS__STREAMS", "0"),
+    ("LIMITS__FILES__PER_DAY", "9"),
+    ("LIMITS__FILES__BYTES_PER_DAY", "5000000000"),
     ("LIMITS__ADDRESS__PER_MINUTE", "600"),
     ("LIMITS__ADDRESS__BURST", "50"),
     ("LIMITS__BODY_SECONDS", "5"),
@@ -107,6 +109,11 @@ fn every_section_reads_its_variables() {
         streams: 0,
     };
     assert_eq!(settings.limits.rates, rates);
+    let uploads = UploadQuota {
+        files: Some(9),
+        bytes: Some(5_000_000_000),
+    };
+    assert_eq!(settings.limits.uploads, uploads);
     assert_eq!(settings.limits.address, Quota::new(600, 50));
     assert_eq!(settings.limits.body_deadline, Duration::from_secs(5));
     assert_eq!(settings.engines.default.as_deref(), Some("rules"));

@@ -14,8 +14,8 @@ use ports::{
 };
 use writes::{
     ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
-    DeleteOutcome, RateMessage, RateOutcome, TitleConversation, UpdateConversation,
-    WriteStaffMessage,
+    DeleteOutcome, RateMessage, RateOutcome, StaffMessageOutcome, TitleConversation,
+    UpdateConversation, WriteStaffMessage,
 };
 
 use super::{AnnouncedCommand, CachedCommand, Caches};
@@ -275,7 +275,7 @@ impl CachedCommand for WriteStaffMessage {
 
     fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
         caches.states.remove(&key);
-        if let Ok(Idempotent::Applied(Some((committed, _)))) = outcome {
+        if let Ok(StaffMessageOutcome::Written(committed, _)) = outcome {
             caches.applied.record_write(&key.0, *committed);
         }
     }

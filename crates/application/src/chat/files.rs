@@ -2,17 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use domain::{FileId, FileKind, FileReference, HistoryMessage, TenantId};
+use domain::{
+    Agent, FaultCode, FileId, FileKind, FileReference, HistoryMessage, InputFault, TenantId,
+};
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, ReplyEngine, RepositoryError};
 
 use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
-use crate::cache::CachedPorts;
+use crate::{cache::CachedPorts, files::find_references};
 
 /// The maximum number of files in a request to a model.
 const MAX_FILES: usize = 8;
-/// The maximum number of bytes of their contents.
-const MAX_BYTES: u64 = 20 * 1024 * 1024;
+/// The maximum number of bytes of their contents, unless the operator sets another.
+pub(super) const DEFAULT_BYTES: u64 = 20 * 1024 * 1024;
 
 /// Finds the files of a message: those of a stored one that is answered again, or those that the client names.
 pub(super) async fn find_files(
@@ -24,23 +26,36 @@ pub(super) async fn find_files(
         return Ok(answered.files.clone());
     }
     let (ids, caller) = (&attempt.command.files, &attempt.caller);
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = ports.files.find(&caller.tenant, ids).await?;
-    let usable = |id: &FileId| {
-        let file = found.iter().find(|it| it.file.reference.id == *id)?;
-        let is_readable = file.may_be_read_by(caller, attempt.stamp.time);
-        is_readable.then(|| file.file.reference.clone())
-    };
-    let files: Option<Vec<_>> = ids.iter().map(usable).collect();
-    files.ok_or(ChatError::FileNotFound)
+    let found = find_references(ports, caller, ids, attempt.stamp.time).await?;
+    found.ok_or(ChatError::FileNotFound)
 }
 
-/// Returns the index of the first file that the engine of the agent does not take.
-pub(super) fn first_refused(files: &[FileReference], engine: &dyn ReplyEngine) -> Option<usize> {
-    let takes = |file: &FileReference| file.media_type.kind().is_some_and(|it| engine.takes(it));
-    files.iter().position(|file| !takes(file))
+/// Rejects files that the engine of the agent does not take, and more than `max_bytes`, which no request to a model
+/// contains.
+pub(super) async fn check_files(
+    files: &[FileReference],
+    agent: &Agent,
+    engine: &dyn ReplyEngine,
+    max_bytes: u64,
+) -> Result<(), ChatError> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let inputs = engine.inputs(&agent.config).await;
+    let takes = |file: &FileReference| {
+        let kind = file.media_type.kind();
+        kind.is_some_and(|kind| inputs.contains(kind))
+    };
+    if let Some(index) = files.iter().position(|file| !takes(file)) {
+        return Err(ChatError::FileNotAccepted { index });
+    }
+    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    if bytes > max_bytes && !engine.is_immediate() {
+        let detail = format!("at most {max_bytes} bytes in a message");
+        let fault = InputFault::new("/files", FaultCode::TooLarge, detail);
+        return Err(ChatError::Invalid(vec![fault]));
+    }
+    Ok(())
 }
 
 /// Returns the contents of the files that a model receives: those of the message, and then the newest of the
@@ -48,8 +63,9 @@ pub(super) fn first_refused(files: &[FileReference], engine: &dyn ReplyEngine) -
 pub(super) async fn read_contents(
     ports: &CachedPorts,
     request: &ModelRequest,
+    max_bytes: u64,
 ) -> Result<Arc<FileContents>, RepositoryError> {
-    let chosen = chosen(request);
+    let chosen = chosen(request, max_bytes);
     if chosen.is_empty() {
         return Ok(Arc::default());
     }
@@ -72,7 +88,7 @@ pub(super) async fn read_contents(
 }
 
 /// The files to send, those of the message first.
-fn chosen(request: &ModelRequest) -> Vec<FileReference> {
+fn chosen(request: &ModelRequest, max_bytes: u64) -> Vec<FileReference> {
     let history = request.history.iter().rev();
     let history = history.filter(|message| !message.is_of_staff);
     let older = history.flat_map(|message: &HistoryMessage| &message.files);
@@ -83,7 +99,7 @@ fn chosen(request: &ModelRequest) -> Vec<FileReference> {
             continue;
         }
         bytes += file.bytes;
-        if chosen.len() == MAX_FILES || bytes > MAX_BYTES {
+        if chosen.len() == MAX_FILES || bytes > max_bytes {
             break;
         }
         chosen.push(file.clone());

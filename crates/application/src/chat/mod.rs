@@ -66,6 +66,8 @@ pub struct ChatContext {
     pub forwarded: Arc<ForwardedReplies>,
     /// The histories of recent conversations, for their next turns.
     histories: HistoryCache,
+    /// The maximum number of bytes of the files in a request to a model.
+    file_bytes: u64,
     pending_finishes: Arc<PendingFinishes>,
     /// The executor of work that continues after its caller has dropped it.
     pub(crate) background: Background,
@@ -88,6 +90,7 @@ impl ChatContext {
             live,
             forwarded,
             histories: HistoryCache::default(),
+            file_bytes: files::DEFAULT_BYTES,
             pending_finishes: Arc::default(),
             background: Background::new(tasks, Handle::current()),
         }
@@ -97,6 +100,12 @@ impl ChatContext {
     fn is_upgrading(&self) -> bool {
         let membership = self.node.watch_membership();
         membership.borrow().live.lowest_level < LEVEL
+    }
+
+    /// Sends models at most this number of bytes of files.
+    #[must_use]
+    pub fn with_file_bytes(self, file_bytes: u64) -> Self {
+        Self { file_bytes, ..self }
     }
 
     /// Waits until the tasks of the turns that requests have started have ended.

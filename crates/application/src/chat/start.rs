@@ -17,7 +17,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{find_files, first_refused},
+    files::{check_files, find_files},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -73,9 +73,9 @@ impl TurnStarter {
         }
         let tenant = &attempt.caller.tenant;
         let chain = self.context.engines.chain(tenant, &target.agent);
-        let own = chain.first();
-        if let Some(index) = own.and_then(|own| first_refused(&target.files, &*own.engine)) {
-            return Err(ChatError::FileNotAccepted { index });
+        if let Some(own) = chain.first() {
+            let (agent, max_bytes) = (&target.agent, self.context.file_bytes);
+            check_files(&target.files, agent, &*own.engine, max_bytes).await?;
         }
         let target = Arc::new(target);
         let mut chain = chain.into_iter();

@@ -144,8 +144,8 @@ impl RunningTask<'_> {
             None => return self.after_stop().await,
             Some(Ok(read)) => {
                 self.set_history(read);
-                let read = read_contents(&self.context.ports, &self.task.request).await;
-                match read {
+                let (ports, max_bytes) = (&self.context.ports, self.context.file_bytes);
+                match read_contents(ports, &self.task.request, max_bytes).await {
                     Ok(contents) => self.task.request.file_contents = contents,
                     Err(error) => {
                         return self

@@ -2,6 +2,7 @@
 
 use domain::{InputFault, Scope};
 use ports::RepositoryError;
+use writes::UnusableFile;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
 
@@ -17,6 +18,12 @@ pub enum ConversationError {
     /// The conversation has no such note.
     #[error("no such note")]
     NoteNotFound,
+    /// A file does not exist, or the caller may not know of it.
+    #[error("no such file")]
+    FileNotFound,
+    /// Other conversations use a file.
+    #[error("other conversations use a file")]
+    FileInUse,
     /// The agent does not exist.
     #[error("no such agent")]
     AgentNotFound,
@@ -56,6 +63,15 @@ pub enum ConversationError {
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
+}
+
+impl From<UnusableFile> for ConversationError {
+    fn from(file: UnusableFile) -> Self {
+        match file {
+            UnusableFile::NotFound(_) => Self::FileNotFound,
+            UnusableFile::InUse(_) => Self::FileInUse,
+        }
+    }
 }
 
 impl IdempotentError for ConversationError {

@@ -1,15 +1,20 @@
 //! Messages that members of staff write in place of the agent.
 
 use domain::{
-    ConversationId, IdempotencyKey, Message, MessageId, Principal, Role, Scope, Stamp,
+    ConversationId, FileId, IdempotencyEntry, IdempotencyKey, Message, MessageId, Principal, Role,
+    Scope, Stamp,
     staff_message::{StaffMessageDraft, check_content},
+    text::is_blank,
 };
 use ports::{FoundMessage, Idempotent, MessageReference, RepositoryError};
 use serde::Serialize;
-use writes::{ChangeStaffMessage, StaffMessageChange, WriteStaffMessage};
+use writes::{ChangeStaffMessage, StaffMessageChange, StaffMessageOutcome, WriteStaffMessage};
 
 use super::{ConversationError, ConversationService, update::CHANGE_ATTEMPTS};
-use crate::idempotency::{self, Created, created};
+use crate::{
+    files::find_references,
+    idempotency::{self, Created, created},
+};
 
 /// The request that the idempotency key of a message or note identifies.
 #[derive(Serialize)]
@@ -35,34 +40,8 @@ impl ConversationService {
             draft: &draft,
         };
         let entry = idempotency::new_entry(caller, "messages.create", key, &request, stamp.time);
-        let faults = draft.check();
-        let outcome = if faults.is_empty() {
-            let message = Message {
-                author: Some(draft.author()),
-                client_message_id: draft.client_message_id,
-                ..Message::new(
-                    (id, 0),
-                    MessageId::new(self.ports.ids.next_id()),
-                    Role::Agent,
-                    draft.content,
-                    stamp.time,
-                )
-            };
-            let write = WriteStaffMessage {
-                tenant: caller.tenant.clone(),
-                message,
-                stamp,
-                idempotency: entry.clone(),
-            };
-            match self.ports.writes.write(write).await {
-                Ok(Idempotent::Applied(Some((_, message)))) => Ok(Idempotent::Applied(message)),
-                Ok(Idempotent::Applied(None)) => Err(ConversationError::NotFound),
-                Ok(Idempotent::Replayed(record)) => Ok(Idempotent::Replayed(record)),
-                Err(error) => Err(error.into()),
-            }
-        } else {
-            Err(ConversationError::Invalid(faults))
-        };
+        let outcome = self.write_draft(caller, (id, draft), stamp, entry.clone());
+        let outcome = outcome.await;
         let records = &*self.ports.idempotency;
         let written: Created<Message> =
             created(records, &caller.tenant, entry.as_ref(), outcome).await?;
@@ -72,6 +51,46 @@ impl ConversationService {
                 .await?;
         }
         Ok(written)
+    }
+
+    async fn write_draft(
+        &self,
+        caller: &Principal,
+        (id, draft): (ConversationId, StaffMessageDraft),
+        stamp: Stamp,
+        idempotency: Option<IdempotencyEntry>,
+    ) -> Result<Idempotent<Message>, ConversationError> {
+        let faults = draft.check();
+        if !faults.is_empty() {
+            return Err(ConversationError::Invalid(faults));
+        }
+        let files: Result<Vec<FileId>, _> = draft.files.iter().map(|id| id.parse()).collect();
+        let files = files.map_err(|_malformed| ConversationError::FileNotFound)?;
+        let files = find_references(&self.ports, caller, &files, stamp.time).await?;
+        let message = Message {
+            author: Some(draft.author()),
+            client_message_id: draft.client_message_id,
+            files: files.ok_or(ConversationError::FileNotFound)?,
+            ..Message::new(
+                (id, 0),
+                MessageId::new(self.ports.ids.next_id()),
+                Role::Agent,
+                draft.content,
+                stamp.time,
+            )
+        };
+        let write = WriteStaffMessage {
+            tenant: caller.tenant.clone(),
+            message,
+            stamp,
+            idempotency,
+        };
+        match self.ports.writes.write(write).await? {
+            StaffMessageOutcome::Written(_, message) => Ok(Idempotent::Applied(*message)),
+            StaffMessageOutcome::Replayed(record) => Ok(Idempotent::Replayed(record)),
+            StaffMessageOutcome::NoConversation => Err(ConversationError::NotFound),
+            StaffMessageOutcome::FileUnusable(file) => Err(file.into()),
+        }
     }
 
     /// Replaces the text of a message of staff, if another one is given.
@@ -87,7 +106,13 @@ impl ConversationService {
             let found = self.find_staff_message(caller, (id, message)).await?;
             return Ok(found.message);
         };
-        if let Some(fault) = check_content(&content) {
+        let has_files = if is_blank(&content) {
+            let found = self.find_staff_message(caller, (id, message)).await?;
+            !found.message.files.is_empty()
+        } else {
+            false
+        };
+        if let Some(fault) = check_content(&content, has_files) {
             return Err(ConversationError::Invalid(vec![fault]));
         }
         let change = StaffMessageChange::Rewritten(content);

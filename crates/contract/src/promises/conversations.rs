@@ -38,6 +38,7 @@ macro_rules! conversation_promises {
             files {
                 a_stored_file_is_found_unchanged,
                 the_first_recorded_blob_store_stays,
+                the_first_recorded_secret_of_links_stays,
                 a_used_key_creates_no_second_file,
                 a_turn_uses_its_files,
                 new_conversations_and_complete_turns_use_files,
@@ -47,6 +48,11 @@ macro_rules! conversation_promises {
                 a_file_is_purged_with_its_last_conversation,
                 unused_files_are_purged,
                 an_erasure_deletes_unused_files,
+            }
+            uploads {
+                uploads_are_counted_and_limited,
+                concurrent_uploads_stay_within_their_limit,
+                counted_uploads_are_purged_after_their_day,
             }
             titles {
                 a_title_by_a_model_is_stored_and_logged,
@@ -111,6 +117,8 @@ macro_rules! conversation_promises {
             }
             staff_messages {
                 a_message_of_staff_is_stored_after_all_others,
+                a_message_of_staff_uses_its_files,
+                a_deleted_message_of_staff_uses_its_files_no_longer,
                 a_used_key_writes_no_second_message_of_staff,
                 messages_of_staff_are_not_superseded,
                 a_message_of_staff_is_rewritten,

@@ -51,6 +51,29 @@ pub enum FileKind {
     Text,
 }
 
+/// The kinds of files that a model takes, besides texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileKinds {
+    /// Pictures.
+    pub image: bool,
+    /// PDF documents.
+    pub pdf: bool,
+    /// Sound.
+    pub audio: bool,
+}
+
+impl FileKinds {
+    /// Returns whether it takes files of this kind.
+    pub const fn contains(self, kind: FileKind) -> bool {
+        match kind {
+            FileKind::Image => self.image,
+            FileKind::Pdf => self.pdf,
+            FileKind::Audio => self.audio,
+            FileKind::Text => true,
+        }
+    }
+}
+
 impl MediaType {
     /// Returns the kind; none for a type of a newer version.
     pub const fn kind(&self) -> Option<FileKind> {

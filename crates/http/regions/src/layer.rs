@@ -58,8 +58,10 @@ async fn serve_far(
     };
     let is_authenticated = caller_of(&request).is_some();
     match operation.served {
-        // Clients of the authorization server authenticate in the body.
-        Served::Home if is_authenticated || operation.access == Access::Public => {
+        // Clients of the authorization server authenticate in the body, and readers of files by links.
+        Served::Home
+            if is_authenticated || operation.access == Access::Public || operation.takes_link =>
+        {
             return Ok(forward_request(state, far, operation, request).await);
         }
         Served::Replica if is_authenticated => {}

@@ -2,6 +2,7 @@
 
 use actix_web::HttpResponse;
 use application::engines::EngineInfo;
+use domain::FileKinds;
 use kit::auth::{AgentsRead, Authorized};
 use ports::{CapabilityInfo, CapabilityKind as Kind};
 use serde::Serialize;
@@ -29,6 +30,32 @@ pub struct EngineEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     models: Option<Vec<String>>,
+    /// The kinds of files that it takes besides texts; those of its own model, if it has several.
+    inputs: Vec<EngineInput>,
+}
+
+/// A kind of file that an engine takes.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineInput {
+    /// Pictures.
+    Image,
+    /// PDF documents.
+    Pdf,
+    /// Sound.
+    Audio,
+}
+
+impl EngineInput {
+    fn list(kinds: FileKinds) -> Vec<Self> {
+        let all = [
+            (kinds.image, Self::Image),
+            (kinds.pdf, Self::Pdf),
+            (kinds.audio, Self::Audio),
+        ];
+        let taken = all.into_iter().filter(|(is_taken, _)| *is_taken);
+        taken.map(|(_, kind)| kind).collect()
+    }
 }
 
 impl From<EngineInfo> for EngineEntry {
@@ -38,6 +65,7 @@ impl From<EngineInfo> for EngineEntry {
             default: info.is_default,
             available: info.is_available,
             models: info.models,
+            inputs: EngineInput::list(info.inputs),
         }
     }
 }

@@ -8,10 +8,10 @@ use actix_web::{
     web::Data,
 };
 use application::FileUpload;
-use domain::{File, FileId, ProblemCode};
+use domain::{File, FileId, FileLink, ProblemCode};
 use futures::TryStreamExt as _;
 use kit::{
-    auth::{Authorized, ChatWrite, TurnsRead},
+    auth::{Authorized, ChatWrite, FileReader, TurnsRead, report_uploads},
     problem::ApiError,
     request::{IdempotencyHeader, PathId, Upload, created_response, etag_matches},
     state::HttpState,
@@ -40,15 +40,25 @@ pub async fn create_file(
     upload: Upload,
 ) -> Result<HttpResponse, ApiError> {
     let (files, caller) = (&authorized.files, authorized.caller());
+    let quota = authorized.upload_quota();
     let mut watch = authorized.watch_credential(&state);
     let store = async |upload: FileUpload| files.upload(caller, upload, key.0).await;
     // An erasure withdraws the tokens of its user, who must not store more.
     let created = tokio::select! {
-        created = upload.store(store) => created?,
+        created = upload.store(quota, store) => created,
         end = watch.ended() => return Err(end.into()),
     };
-    let path = format!("/api/files/{}", created.value.reference.id);
-    Ok(created_response(path, created.is_replayed).json(created.value))
+    let mut response = match created {
+        Ok(created) => {
+            let path = format!("/api/files/{}", created.value.reference.id);
+            created_response(path, created.is_replayed).json(created.value)
+        }
+        Err(error) => HttpResponse::from_error(error),
+    };
+    if let Ok(Some(allowance)) = files.allowance(caller, quota).await {
+        report_uploads(response.headers_mut(), &allowance);
+    }
+    Ok(response)
 }
 
 /// Read what is known about a file.
@@ -85,11 +95,29 @@ pub async fn delete_file(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Make a link to the content of a file.
+///
+/// The address needs no credential, so that a page can show the file as an image. It is valid for an hour, and
+/// ends with the file.
+#[utoipa::path(
+    post, path = "/api/files/{id}/link", operation_id = "create_file_link", tag = "Files",
+    params(("id" = FileId, Path, description = "The file.")),
+    responses((status = 201, description = "The link.", body = FileLink)),
+)]
+pub async fn create_file_link(
+    authorized: Authorized<TurnsRead>,
+    id: PathId<FileId>,
+) -> Result<HttpResponse, ApiError> {
+    let link = authorized.files.link(authorized.caller(), id.0).await?;
+    Ok(HttpResponse::Created().json(link))
+}
+
 /// Read the content of a file, or a range of it.
 #[utoipa::path(
     get, path = "/api/files/{id}/content", operation_id = "get_file_content", tag = "Files",
     params(
         ("id" = FileId, Path, description = "The file."),
+        ("link" = Option<String>, Query, description = "A link, as `POST /api/files/{id}/link` returns it. It needs no credential."),
         ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=0-1023`."),
         ("If-None-Match" = Option<String>, Header, description = "The `ETag` of a stored response."),
         ("If-Range" = Option<String>, Header, description = "The `ETag` for which `Range` holds; otherwise the whole content is returned."),
@@ -102,13 +130,12 @@ pub async fn delete_file(
     ),
 )]
 pub async fn get_file_content(
-    authorized: Authorized<TurnsRead>,
+    reader: FileReader,
     id: PathId<FileId>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let chosen = |file: &File| requested_range(&request, file).unwrap_or(0..file.reference.bytes);
-    let found = authorized.files.content(authorized.caller(), id.0, chosen);
-    let (file, content) = found.await?;
+    let (file, content) = reader.content(id.0, chosen).await?;
     if etag_matches(request.headers(), &etag(&file)) {
         let mut response = HttpResponse::NotModified();
         add_headers(&mut response, &file);
@@ -118,8 +145,7 @@ pub async fn get_file_content(
     let range = requested_range(&request, &file);
     let mut response = match &range {
         Some(range) if range.is_empty() => {
-            let error = ApiError::new(ProblemCode::RangeNotSatisfiable);
-            return Err(error.with_detail(format!("The content has {size} bytes.")));
+            return Ok(range_not_satisfiable(size));
         }
         Some(range) => {
             let described = format!("bytes {}-{}/{size}", range.start, range.end - 1);
@@ -133,6 +159,18 @@ pub async fn get_file_content(
     add_headers(&mut response, &file);
     let unavailable = |error| ApiError::new(ProblemCode::FilesUnavailable).with_source(error);
     Ok(response.streaming(content.map_err(unavailable)))
+}
+
+fn range_not_satisfiable(size: u64) -> HttpResponse {
+    let error = ApiError::new(ProblemCode::RangeNotSatisfiable);
+    let error = error.with_detail(format!("The content has {size} bytes."));
+    let mut response = HttpResponse::from_error(error);
+    let range = HeaderValue::from_str(&format!("bytes */{size}"));
+    // A number is valid in a header.
+    if let Ok(range) = range {
+        response.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    response
 }
 
 fn add_headers(response: &mut HttpResponseBuilder, file: &File) {
@@ -185,10 +223,16 @@ fn requested_range(request: &HttpRequest, file: &File) -> Option<Range<u64>> {
     let range = text(header::RANGE).filter(|_| is_current)?;
     let (first, last) = range.strip_prefix("bytes=")?.trim().split_once('-')?;
     let size = file.reference.bytes;
-    match (first.parse::<u64>(), last.parse::<u64>()) {
-        (Ok(first), Ok(last)) if first <= last => Some(first..last.saturating_add(1).min(size)),
-        (Ok(first), Err(_)) if last.is_empty() => Some(first..size),
-        (Err(_), Ok(length)) if first.is_empty() => Some(size.saturating_sub(length)..size),
+    match (position(first), position(last)) {
+        (Some(first), Some(last)) if first <= last => Some(first..last.saturating_add(1).min(size)),
+        (Some(first), None) if last.is_empty() => Some(first..size),
+        (None, Some(length)) if first.is_empty() => Some(size.saturating_sub(length)..size),
         _ => None,
     }
+}
+
+/// Digits only: a sign and white space are no position.
+fn position(text: &str) -> Option<u64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }

@@ -84,7 +84,8 @@ kit::operations! {
     post "/api/files" files::create_file AnyOf(&[ChatWrite]); idempotent, located, takes_file;
     get "/api/files/{id}" files::get_file AnyOf(&[ChatWrite, ConversationsRead]); served = Home;
     delete "/api/files/{id}" files::delete_file AnyOf(&[ChatWrite]); ;
-    get "/api/files/{id}/content" files::get_file_content AnyOf(&[ChatWrite, ConversationsRead]); served = Home;
+    get "/api/files/{id}/content" files::get_file_content AnyOf(&[ChatWrite, ConversationsRead]); served = Home, takes_link;
+    post "/api/files/{id}/link" files::create_file_link AnyOf(&[ChatWrite, ConversationsRead]); ;
 
     get "/api/turns" turns::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;

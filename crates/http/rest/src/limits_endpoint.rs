@@ -1,7 +1,7 @@
 //! `GET /api/limits`.
 
 use actix_web::{HttpResponse, web::Data};
-use domain::{Quota, RateLimits, Sizes};
+use domain::{Quota, RateLimits, Sizes, UploadQuota};
 use kit::{
     auth::{AnyCredential, Authorized},
     socket_limits::SocketLimits,
@@ -38,6 +38,14 @@ pub struct Rates {
     log_bytes: Quota,
     /// Streams and sockets that are open at the same time.
     streams: u32,
+    /// Files that the caller uploads on a day of UTC; absent if they are not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    files_per_day: Option<u32>,
+    /// Their bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    file_bytes_per_day: Option<u64>,
     /// Requests from one address without a recently verified credential; absent if they are not
     /// counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +54,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    fn new(limits: RateLimits, address: Option<Quota>) -> Self {
+    fn new(limits: RateLimits, uploads: UploadQuota, address: Option<Quota>) -> Self {
         let RateLimits {
             requests,
             chat,
@@ -60,6 +68,8 @@ impl Rates {
             user_tokens,
             log_bytes,
             streams,
+            files_per_day: uploads.files,
+            file_bytes_per_day: uploads.bytes,
             address,
         }
     }
@@ -79,7 +89,7 @@ pub async fn get_limits(
         .principals
         .in_force(&authorized.auth_context().limits);
     HttpResponse::Ok().json(LimitsBody {
-        rates: Rates::new(limits, state.rates.address_quota),
+        rates: Rates::new(limits, authorized.upload_quota(), state.rates.address_quota),
         sizes: state.bodies.sizes.clone(),
         body_seconds: state.bodies.deadline.as_secs(),
         sockets: state.rates.sockets,

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use domain::{
     AgentId, Conversation, ConversationId, Credential, CredentialId, CredentialKind, EventType,
     Feedback, FileId, Handler, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq,
-    Stamp, TenantId, Timestamp, TurnId, TurnStep, User, idempotency::RETENTION,
+    Stamp, TenantId, Timestamp, TurnId, TurnStep, Uploads, User, idempotency::RETENTION,
 };
 
-use super::{FeedbackKey, NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow};
+use super::{
+    FeedbackKey, NoteKey, OpenTurnsOf, RunningTurn, SweptConversation, TurnRow, UploadDay,
+};
 use crate::{ConversationName, MessageCounts};
 
 /// An id and the tenant that it belongs to.
@@ -75,6 +77,8 @@ pub struct Facts {
     pub notes: HashSet<NoteKey>,
     /// Files.
     pub files: HashMap<InTenant<FileId>, FileFacts>,
+    /// The counted uploads of days. A day without any is missing.
+    pub uploads: HashMap<UploadDay, Uploads>,
     /// The ratings of messages; `None` if the message is not rated so. A message that does not exist is
     /// missing.
     pub feedback: HashMap<InTenant<FeedbackKey>, Option<Feedback>>,

@@ -9,7 +9,7 @@ use domain::{
     AgentId, ConversationId, CredentialId, CredentialKind, FileId, NodeId, Seq, TenantId, TurnId,
 };
 
-use super::{FeedbackKey, InTenant, NoteKey, RecordKey};
+use super::{FeedbackKey, InTenant, NoteKey, RecordKey, UploadDay};
 use crate::ConversationName;
 
 /// The keys of the facts that a decision needs. No list contains duplicates.
@@ -43,6 +43,8 @@ pub struct FactsQuery {
     pub notes: HashSet<NoteKey>,
     /// Files, for their uses.
     pub files: HashSet<InTenant<FileId>>,
+    /// The days on which uploads are counted.
+    pub uploads: HashSet<UploadDay>,
     /// Ratings of messages.
     pub feedback: HashSet<InTenant<FeedbackKey>>,
     /// Idempotency keys.

@@ -25,7 +25,7 @@ pub use self::{
     },
     credential::{Revocation, StateChange},
     feedback::{FeedbackDeletion, FeedbackKey, FeedbackRow},
-    file::{FileRow, FileUseRow},
+    file::{FileRelease, FileRow, FileUseRow, UploadDay, UploadRow},
     message::{MessageCopy, MessageDeletion, MessageRow, MessageTurn, SupersededMessages},
     note::{NoteKey, NoteRow},
     turn::{KeyName, StepRow, TurnAssignment, TurnCalls, TurnEnd, TurnRow, TurnStart, TurnWait},
@@ -107,8 +107,12 @@ pub struct Rows {
     pub files: Vec<FileRow>,
     /// Conversations that use files. One that is stored already is not changed.
     pub file_uses: Vec<FileUseRow>,
+    /// Uses of files by messages that are deleted.
+    pub released_files: Vec<FileRelease>,
     /// Files that are deleted. Their contents are, too, after the commit.
     pub deleted_files: Vec<(TenantId, FileId)>,
+    /// Uploads that are counted.
+    pub uploads: Vec<UploadRow>,
     /// New ratings, and stored ones with new content, each at most once.
     pub feedback: Vec<FeedbackRow>,
     /// Ratings that are deleted.

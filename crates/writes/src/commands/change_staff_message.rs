@@ -3,7 +3,7 @@
 use domain::{EventType, Message, Stamp, TenantId, conversation::excerpt};
 use ports::{
     Facts, FactsQuery, FoundMessage, RepositoryError,
-    write_store::{ConversationAdvance, MessageDeletion, MessageRow},
+    write_store::{ConversationAdvance, FileRelease, FileUseRow, MessageDeletion, MessageRow},
 };
 
 use super::{ending::unchanged, in_doubt};
@@ -108,6 +108,15 @@ impl Command for ChangeStaffMessage {
                 conversation_id: id,
                 seq,
             });
+            let releases = message.files.iter().map(|file| FileRelease {
+                of: FileUseRow {
+                    tenant: tenant.clone(),
+                    file_id: file.id,
+                    conversation_id: id,
+                },
+                seq,
+            });
+            planner.rows.released_files.extend(releases);
         } else {
             after.excerpt = is_newest.then(|| excerpt(&message.content, &message.files));
             planner.rows.rewritten.push(MessageRow {

@@ -51,7 +51,7 @@ pub use self::{
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
     create_credential::CreateCredential,
-    create_file::CreateFile,
+    create_file::{CreateFile, CreateFileOutcome},
     create_note::CreateNote,
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
@@ -70,7 +70,7 @@ pub use self::{
     update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
     update_credential::UpdateCredential,
-    write_staff_message::WriteStaffMessage,
+    write_staff_message::{StaffMessageOutcome, WriteStaffMessage},
 };
 
 /// The size of the largest agent that is written together with others. A larger one takes the

@@ -1,17 +1,19 @@
 //! A message that a member of staff writes in place of the agent.
 
-use domain::{EventType, IdempotencyEntry, Message, Stamp, TenantId, conversation::excerpt};
+use domain::{
+    EventType, IdempotencyEntry, IdempotencyRecord, Message, Stamp, TenantId, conversation::excerpt,
+};
 use ports::{
-    Facts, FactsQuery, Idempotent, RepositoryError,
+    Facts, FactsQuery, RepositoryError,
     write_store::{ConversationAdvance, RecordKey},
 };
 
-use super::{ending::unchanged, in_doubt};
-use crate::{Command, Committed, Part, Planned, Planner, Scope, event_rows};
+use super::{ending::unchanged, file_uses::FileUses, in_doubt};
+use crate::{Command, Committed, Part, Planned, Planner, Scope, UnusableFile, event_rows};
 
 /// Stores a message after all others of its conversation, whose user then waits no longer, and returns it
 /// with its position. Writes `message.created` and the idempotency entry, whose result is the message;
-/// writes nothing if the entry's key was used before. `Applied(None)` if the conversation does not exist.
+/// writes nothing if the entry's key was used before.
 #[derive(Debug, Clone)]
 pub struct WriteStaffMessage {
     /// The tenant that owns the data.
@@ -24,25 +26,48 @@ pub struct WriteStaffMessage {
     pub idempotency: Option<IdempotencyEntry>,
 }
 
+/// The outcome of a [`WriteStaffMessage`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum StaffMessageOutcome {
+    /// The message is stored.
+    Written(Committed, Box<Message>),
+    /// The key was used before.
+    Replayed(IdempotencyRecord),
+    /// The conversation does not exist.
+    NoConversation,
+    /// The message cannot have one of its files.
+    FileUnusable(UnusableFile),
+}
+
 impl WriteStaffMessage {
+    fn file_uses(&self) -> FileUses<'_> {
+        FileUses {
+            tenant: &self.tenant,
+            conversation: self.message.conversation_id,
+            files: &self.message.files,
+        }
+    }
+
     fn key(&self) -> Option<RecordKey> {
         RecordKey::of(&self.tenant, self.idempotency.as_ref())
     }
 }
 
 impl Command for WriteStaffMessage {
-    type Outcome = Idempotent<Option<(Committed, Message)>>;
+    type Outcome = StaffMessageOutcome;
 
     fn scope(&self) -> Scope {
         let conversation = Part::Conversation(self.message.conversation_id);
-        let key = self.key().map(Part::Key);
-        Scope::new(&self.tenant, [conversation].into_iter().chain(key))
+        let (key, files) = (self.key().map(Part::Key), self.file_uses().parts());
+        let parts = [conversation].into_iter().chain(key).chain(files);
+        Scope::new(&self.tenant, parts)
     }
 
     fn needs(&self, query: &mut FactsQuery) {
         query.idempotency.extend(self.key());
         let conversation = (self.tenant.clone(), self.message.conversation_id);
         query.conversations.insert(conversation);
+        self.file_uses().needs(query);
     }
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
@@ -55,7 +80,10 @@ impl Command for WriteStaffMessage {
             seq: conversation.last_message_seq,
             ..self.message.clone()
         };
-        Some(Idempotent::Applied(Some((Committed::at(at), message))))
+        Some(StaffMessageOutcome::Written(
+            Committed::at(at),
+            Box::new(message),
+        ))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -65,13 +93,17 @@ impl Command for WriteStaffMessage {
             idempotency,
             ..
         } = self;
-        if let Some(replayed) = planner.replayed(tenant, idempotency.as_ref()) {
-            return Ok(replayed);
+        if let Some(record) = (planner.facts).existing_record(tenant, idempotency.as_ref()) {
+            let replayed = StaffMessageOutcome::Replayed(record.clone());
+            return Ok(Planned::Rejected(replayed));
         }
         let id = self.message.conversation_id;
         let Some(conversation) = planner.facts.conversation(tenant, id) else {
-            return Ok(Planned::Rejected(Idempotent::Applied(None)));
+            return Ok(Planned::Rejected(StaffMessageOutcome::NoConversation));
         };
+        if let Err(file) = self.file_uses().check(planner.facts, stamp.time) {
+            return Ok(Planned::Rejected(StaffMessageOutcome::FileUnusable(file)));
+        }
         let message = Message {
             seq: conversation.last_message_seq + 1,
             created_at: stamp.time.max(conversation.updated_at),
@@ -81,6 +113,7 @@ impl Command for WriteStaffMessage {
             event_rows::message_event(position, EventType::MessageCreated, conversation, &message)
         });
         planner.push_message(tenant, message.clone());
+        planner.use_files(self.file_uses());
         planner.advance(
             conversation,
             ConversationAdvance {
@@ -98,7 +131,7 @@ impl Command for WriteStaffMessage {
             ..entry
         });
         planner.push_record(tenant, idempotency, None);
-        let written = (Committed::at(at), message);
-        Ok(Planned::Applied(Idempotent::Applied(Some(written))))
+        let written = StaffMessageOutcome::Written(Committed::at(at), Box::new(message));
+        Ok(Planned::Applied(written))
     }
 }

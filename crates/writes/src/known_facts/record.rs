@@ -77,6 +77,8 @@ impl KnownFacts {
             files: _,
             file_uses: _,
             deleted_files: _,
+            released_files: _,
+            uploads: _,
             feedback: _,
             deleted_feedback: _,
             events: _,

@@ -76,6 +76,7 @@ fn whole_query() -> FactsQuery {
         users: HashSet::new(),
         notes: HashSet::new(),
         files: HashSet::new(),
+        uploads: HashSet::new(),
         feedback: HashSet::new(),
         idempotency: vec![RecordKey::new(&fixture::tenant(), &fixture::entry("key"))],
         nodes: [fixture::node_id(1)].into(),
@@ -149,6 +150,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
         users,
         notes,
         files,
+        uploads,
         feedback,
         turns,
         idempotency,
@@ -171,7 +173,7 @@ fn every_fact_is_covered_by_a_head_or_is_a_condition() {
     assert!(existing_agents.is_empty() && named.is_empty() && open_turns.is_empty());
     assert!(idempotency.is_empty() && logged.is_empty() && swept.is_empty());
     assert!(journals.is_empty() && whole_credentials.is_empty() && users.is_empty());
-    assert!(notes.is_empty() && files.is_empty() && feedback.is_empty());
+    assert!(notes.is_empty() && files.is_empty() && uploads.is_empty() && feedback.is_empty());
 }
 
 #[test]

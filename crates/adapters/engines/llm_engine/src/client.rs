@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{AgentConfig, LlmSettings};
+use domain::{AgentConfig, FileKinds, LlmSettings};
 use ports::ToolChoice;
 use reqwest::{
     Method, Proxy, Request, Response, Url,
@@ -17,7 +17,6 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    FileKinds,
     address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
     dialect::{Dialect, Dialects},
     error::LlmError,
@@ -47,7 +46,7 @@ pub(crate) struct Upstream {
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
     pub(crate) think_tags: Option<bool>,
-    pub(crate) inputs: FileKinds,
+    pub(crate) inputs: Option<FileKinds>,
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,

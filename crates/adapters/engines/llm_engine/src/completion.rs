@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FinishReason, LlmSettings};
+use domain::{FileKinds, FinishReason, LlmSettings};
 use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
@@ -46,6 +46,12 @@ impl Completion {
         let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let settings = config.llm.clone();
         let model = upstream.model_of(config);
+        // The list of models may have to be fetched.
+        let inputs = if request.file_contents.is_empty() {
+            FileKinds::default()
+        } else {
+            models.inputs(model.as_deref()).await
+        };
         let completion = Self {
             sender,
             retry_policy,
@@ -54,7 +60,7 @@ impl Completion {
             settings,
             may_call: request.may_call,
             tool_use: request.tool_use.clone(),
-            prompt: Prompt::new(request, upstream.requires_text(), upstream.inputs),
+            prompt: Prompt::new(request, upstream.requires_text(), inputs),
             upstream,
             models,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, FileKind};
+use domain::{Agent, AgentConfig, FileKinds};
 use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
@@ -40,8 +40,9 @@ impl ReplyEngine for LlmReplyEngine {
         self.models.names().await
     }
 
-    fn takes(&self, kind: FileKind) -> bool {
-        self.models.upstream().inputs.contains(kind)
+    async fn inputs(&self, config: &AgentConfig) -> FileKinds {
+        let model = self.models.upstream().model_of(config);
+        self.models.inputs(model.as_deref()).await
     }
 
     fn is_reachable(&self) -> bool {

@@ -38,4 +38,3 @@ mod wire;
 
 pub use engine::LlmReplyEngine;
 pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};
-pub use prompt::FileKinds;

@@ -1,7 +1,8 @@
 //! A cached list of the models of a server.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
+use domain::FileKinds;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
@@ -31,6 +32,8 @@ const OWNERS_WITH_THINK_TAGS: [&str; 3] = ["library", "ollama", "llamacpp"];
 #[derive(Clone)]
 struct Models {
     names: Vec<String>,
+    /// The kinds of files that they take, of those of which the list says it.
+    inputs: Arc<HashMap<String, FileKinds>>,
     /// The server sends thoughts in tags.
     has_think_tags: bool,
 }
@@ -80,6 +83,16 @@ impl ModelList {
             Some(setting) => setting,
             None => self.models().await.is_some_and(|it| it.has_think_tags),
         }
+    }
+
+    /// Returns the kinds of files that a model takes, by the setting or else by the list.
+    pub(crate) async fn inputs(self: &Arc<Self>, model: Option<&str>) -> FileKinds {
+        if let Some(setting) = self.upstream.inputs {
+            return setting;
+        }
+        let (models, model) = (self.models().await, model.unwrap_or_default());
+        let found = models.and_then(|models| models.inputs.get(model).copied());
+        found.unwrap_or_default()
     }
 
     async fn models(self: &Arc<Self>) -> Option<Models> {
@@ -147,11 +160,26 @@ fn read_list(body: &Value) -> Option<Models> {
     names.sort_unstable();
     names.dedup();
     names.truncate(MAX_MODELS);
+    let inputs = models.iter().filter_map(|model| {
+        let modalities = model["architecture"]["input_modalities"].as_array()?;
+        Some((model["id"].as_str()?.to_owned(), kinds(modalities)))
+    });
     let mut owners = models.iter().filter_map(|model| model["owned_by"].as_str());
     Some(Models {
         names,
+        inputs: Arc::new(inputs.take(MAX_MODELS).collect()),
         has_think_tags: owners.any(|owner| OWNERS_WITH_THINK_TAGS.contains(&owner)),
     })
+}
+
+/// The kinds of files among the modalities of a model. A `file` is a PDF document.
+fn kinds(modalities: &[Value]) -> FileKinds {
+    let takes = |name: &str| modalities.iter().any(|it| it == name);
+    FileKinds {
+        image: takes("image"),
+        pdf: takes("file") || takes("pdf"),
+        audio: takes("audio"),
+    }
 }
 
 fn is_valid_name(name: &str) -> bool {

@@ -2,12 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use domain::web_address::host;
+use domain::{FileKinds, web_address::host};
 use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
-
-use crate::FileKinds;
 
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
@@ -37,8 +35,8 @@ pub struct LlmOptions {
     /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
-    /// The kinds of files that the models take.
-    pub inputs: FileKinds,
+    /// The kinds of files that the models take. If missing, those that the list of models names for each.
+    pub inputs: Option<FileKinds>,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
     /// The maximum number of idle connections.
@@ -70,7 +68,7 @@ impl LlmOptions {
             stream_options: None,
             max_completion_tokens: None,
             think_tags: None,
-            inputs: FileKinds::default(),
+            inputs: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
             runtimes: 1,

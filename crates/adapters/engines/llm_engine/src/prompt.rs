@@ -41,13 +41,12 @@ mod files;
 use std::{borrow::Cow, sync::Arc};
 
 use domain::{
-    Agent, FileReference, HistoryMessage, ModelStep, Role, ToolStep, base62, placeholder,
+    Agent, FileKinds, FileReference, HistoryMessage, ModelStep, Role, ToolStep, base62, placeholder,
 };
 use ports::{AgentTool, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use serde_json::{Value, json};
 
-pub use self::files::FileKinds;
 use self::{
     conversation::{Part, Parts, leading_user},
     files::Files,

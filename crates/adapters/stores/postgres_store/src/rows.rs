@@ -111,7 +111,9 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     notes::delete(batch, &rows.deleted_notes);
     files::insert(batch, &rows.files);
     files::add_uses(batch, &rows.file_uses);
+    files::release(batch, &rows.released_files);
     files::delete(batch, &rows.deleted_files);
+    files::count(batch, &rows.uploads);
     feedback::save(batch, &rows.feedback);
     feedback::delete(batch, &rows.deleted_feedback);
     messages::supersede(batch, &rows.superseded);

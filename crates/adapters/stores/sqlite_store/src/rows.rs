@@ -114,7 +114,9 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     changes.each(&rows.deleted_notes, notes::delete);
     changes.each(&rows.files, files::insert);
     changes.each(&rows.file_uses, files::add_use);
+    changes.each(&rows.released_files, files::release);
     changes.each(&rows.deleted_files, files::delete);
+    changes.each(&rows.uploads, files::count);
     changes.each(&rows.feedback, feedback::save);
     changes.each(&rows.deleted_feedback, feedback::delete);
     changes.each(&rows.events, log::insert_event);

@@ -98,7 +98,7 @@ fn rate_limit_problem() -> Value {
                 "properties": {
                     "violatedPolicies": {
                         "type": "array",
-                        "description": "The limits that rejected the request, by their names in `RateLimit-Policy`. `user_tokens` counts the tokens issued to users, `log_bytes` the bytes of agents' events, `streams` the open streams, and `address` the requests from one network address without a recently verified credential.",
+                        "description": "The limits that rejected the request, by their names in `RateLimit-Policy`. `user_tokens` counts the tokens issued to users, `log_bytes` the bytes of agents' events, `files` and `file_bytes` the uploads of a day, `streams` the open streams, and `address` the requests from one network address without a recently verified credential.",
                         "items": {"type": "string", "enum": LimitPolicy::ALL},
                     },
                 },

@@ -16,7 +16,7 @@ pub fn complete(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCompon
     for (name, fixed) in [
         ("AgentDraft", [].as_slice()),
         ("ConversationDraft", &[]),
-        ("StaffMessageDraft", &["author", "clientMessageId"]),
+        ("StaffMessageDraft", &["files", "author", "clientMessageId"]),
         ("UserDraft", &[]),
         ("KeyDraft", &["scopes"]),
         ("ClientDraft", &["scopes", "jwks", "jwksUri"]),

@@ -40,6 +40,11 @@ pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
 
 fn complete_operation(operation: &Operation, described: &mut Value) {
     described["security"] = security(operation.access);
+    if operation.takes_link
+        && let Some(alternatives) = described["security"].as_array_mut()
+    {
+        alternatives.push(json!({}));
+    }
     if operation.optional_body {
         described["requestBody"]["required"] = false.into();
     }

@@ -9,8 +9,8 @@ use std::{
 
 use access::{AuthContext, CredentialWatch};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
-use application::chat::ChatCaller;
-use domain::{Principal, ProblemCode, Scope, Scopes};
+use application::{FileService, chat::ChatCaller};
+use domain::{Principal, ProblemCode, Scope, Scopes, UploadQuota};
 use ports::StreamSlot;
 
 use super::{forwarded_caller::is_counted_elsewhere, open_stream_limit::open_stream};
@@ -82,6 +82,11 @@ pub fn seal(services: Services) -> SealedServices {
 pub struct SealedServices(Data<Sealed>);
 
 impl SealedServices {
+    /// Returns the use cases of files, for those who have a link.
+    pub(super) fn files(&self) -> &FileService {
+        &self.0.0.files
+    }
+
     /// Returns the use cases to a caller that meets the requirement `R`.
     pub fn open<R: Requirement>(
         &self,
@@ -143,6 +148,13 @@ impl<R> Authorized<R> {
             return Ok(None);
         }
         open_stream(&state.rates.principals, &self.auth_context).await
+    }
+
+    /// Returns what the caller may upload on a day.
+    pub fn upload_quota(&self) -> UploadQuota {
+        let Self { auth_context, .. } = self;
+        self.files
+            .quota(&auth_context.principal, &auth_context.limits)
     }
 
     /// Starts to watch the credential of the caller.

@@ -7,11 +7,11 @@ use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{HeaderName, HeaderValue},
+    http::header::{HeaderMap, HeaderName, HeaderValue},
     middleware::Next,
     web::Data,
 };
-use application::principal_limits::PolicyResult;
+use application::{files::UploadAllowance, principal_limits::PolicyResult};
 use domain::{ProblemCode, RatePolicy};
 
 use super::forwarded_caller::is_counted_elsewhere;
@@ -26,6 +26,8 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 /// The window of all quotas: one minute.
 const WINDOW_SECONDS: u32 = 60;
+/// The window of the quotas of uploads: one day.
+const DAY_SECONDS: u32 = 24 * 60 * 60;
 /// The size in bytes of a field with two policies, so that it is written without reallocation.
 const FIELD_BYTES: usize = 64;
 
@@ -65,11 +67,53 @@ pub async fn rate_limit(
         (RATE_LIMIT_POLICY, field(&results, write_policy)),
         (RATE_LIMIT, field(&results, write_state)),
     ] {
-        if let Some(value) = value {
-            headers.insert(name, value);
+        // Quotas of uploads are reported by the handler, or at home.
+        let values = value.as_ref().into_iter().chain(headers.get(&name));
+        let values: Vec<_> = values.filter_map(|value| value.to_str().ok()).collect();
+        if let Some(joined) = joined(&values) {
+            headers.insert(name, joined);
         }
     }
     Ok(response)
+}
+
+fn joined(values: &[&str]) -> Option<HeaderValue> {
+    let is_any = !values.is_empty();
+    is_any
+        .then(|| HeaderValue::try_from(values.join(", ")).ok())
+        .flatten()
+}
+
+/// Reports the quotas of uploads in a response, beside those of requests.
+pub fn report_uploads(headers: &mut HeaderMap, allowance: &UploadAllowance) {
+    let UploadAllowance {
+        quota,
+        uploads,
+        wait,
+    } = allowance;
+    let seconds = seconds_to_wait(*wait);
+    let files = quota
+        .files
+        .map(|limit| ("files", u64::from(limit), uploads.files));
+    let bytes = quota
+        .bytes
+        .map(|limit| ("file_bytes", limit, uploads.bytes));
+    let limits = files.into_iter().chain(bytes);
+    let policies = limits
+        .clone()
+        .map(|(name, limit, _)| format!("\"{name}\";q={limit};w={DAY_SECONDS}"));
+    let states = limits.map(|(name, limit, used): (&str, u64, u64)| {
+        let left = limit.saturating_sub(used);
+        format!("\"{name}\";r={left};t={seconds}")
+    });
+    let policies: Vec<_> = policies.collect();
+    let states: Vec<_> = states.collect();
+    for (name, items) in [(RATE_LIMIT_POLICY, policies), (RATE_LIMIT, states)] {
+        // Numbers and names are valid in a header.
+        if let Ok(value) = HeaderValue::try_from(items.join(", ")) {
+            headers.insert(name, value);
+        }
+    }
 }
 
 /// Counts a request that has no response of its own, such as a command on a socket.

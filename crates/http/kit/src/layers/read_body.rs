@@ -16,7 +16,12 @@ use futures::StreamExt;
 use server::ConnectionState;
 
 use super::{head::check_head, reject, unread_body::UnreadBody};
-use crate::{operations, problem::ApiError, request::routed_path, state::HttpState};
+use crate::{
+    operations,
+    problem::ApiError,
+    request::{max_body_bytes as max_body_bytes_of_file, routed_path},
+    state::HttpState,
+};
 
 /// The maximum size in bytes of a client's form: two tokens of 16 KiB and the parameters around
 /// them.
@@ -55,7 +60,7 @@ async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
         ));
     }
     if takes_file(request, &state) {
-        check_declared(request, state.bodies.sizes.file_bytes as usize)?;
+        check_declared(request, max_file_bytes(request, &state))?;
     } else if let Some(max) = max_body_bytes(request, &state) {
         let body = read_limited(request, &state, max).await?;
         request.set_payload(Payload::from(body));
@@ -136,9 +141,15 @@ fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>,
     Ok(declared)
 }
 
+/// Returns the maximum size of a body that is a file.
+fn max_file_bytes(request: &ServiceRequest, state: &HttpState) -> usize {
+    let max = max_body_bytes_of_file(request.headers(), state.bodies.sizes.file_bytes.into());
+    usize::try_from(max).unwrap_or(usize::MAX)
+}
+
 /// Reads the whole of a body that is a file, for a region that passes it on.
 pub async fn read_file(request: &mut ServiceRequest, state: &HttpState) -> Result<(), ApiError> {
-    let max = state.bodies.sizes.file_bytes as usize;
+    let max = max_file_bytes(request, state);
     let body = read_limited(request, state, max).await?;
     request.set_payload(Payload::from(body));
     ConnectionState::of(request.request()).body_received();

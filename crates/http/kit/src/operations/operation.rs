@@ -98,6 +98,8 @@ pub struct Operation {
     pub body_bytes: Option<usize>,
     /// The request body is a file, which the handler reads.
     pub takes_file: bool,
+    /// A link in the query is enough, without a credential.
+    pub takes_link: bool,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -148,6 +150,7 @@ impl Operation {
             ends_turn: false,
             body_bytes: None,
             takes_file: false,
+            takes_link: false,
             optional_body: false,
             names_agent: false,
             unlimited: false,
@@ -160,7 +163,7 @@ impl Operation {
     /// Returns whether a query is rejected before the handler is called: those of the API itself, whose
     /// handlers would ignore it. Clients of OAuth and of protocols may add their own parameters.
     pub(crate) fn rejects_query(&self) -> bool {
-        self.is_api() && !self.reads_query && !self.paged && !self.opens_socket
+        self.is_api() && !self.reads_query && !self.paged && !self.opens_socket && !self.takes_link
     }
 
     /// Returns the route, without the path.

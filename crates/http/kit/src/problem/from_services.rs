@@ -208,6 +208,8 @@ impl From<ConversationError> for ApiError {
             ConversationError::NotFound => Self::new(ProblemCode::ConversationNotFound),
             ConversationError::NoteNotFound => Self::new(ProblemCode::NoteNotFound),
             ConversationError::MessageNotFound => Self::new(ProblemCode::MessageNotFound),
+            ConversationError::FileNotFound => Self::new(ProblemCode::FileNotFound),
+            ConversationError::FileInUse => Self::new(ProblemCode::FileInUse),
             ConversationError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
             ConversationError::VersionMismatch => Self::new(ProblemCode::VersionMismatch),
             ConversationError::Invalid(faults) => {
@@ -274,6 +276,11 @@ impl From<FileError> for ApiError {
             FileError::Unavailable(source) => {
                 Self::new(ProblemCode::FilesUnavailable).with_source(source)
             }
+            FileError::OverQuota { policy, wait } => Self {
+                retry_after: Some(seconds_to_wait(wait)),
+                violated_policy: Some(policy.into()),
+                ..Self::new(ProblemCode::RateLimited)
+            },
             FileError::Idempotency(conflict) => conflict.into(),
             FileError::Store(error) => error.into(),
         }

@@ -11,7 +11,7 @@ use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 pub use domain::problem::seconds_to_wait;
 use domain::{
     ConversationId, FaultCode, InputFault, ProblemCode, RatePolicy, TurnId, UnknownMembers,
-    problem::ProblemFault,
+    UploadPolicy, problem::ProblemFault,
 };
 use ports::BoxError;
 use serde::Serialize;
@@ -163,6 +163,10 @@ pub enum LimitPolicy {
     UserTokens,
     /// Bytes of events that a principal causes.
     LogBytes,
+    /// Files that a principal uploads on a day.
+    Files,
+    /// Their bytes.
+    FileBytes,
     /// Streams and sockets that a principal has open at the same time.
     Streams,
     /// Commands on one socket.
@@ -173,11 +177,13 @@ pub enum LimitPolicy {
 
 impl LimitPolicy {
     /// Every limit.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Requests,
         Self::Chat,
         Self::UserTokens,
         Self::LogBytes,
+        Self::Files,
+        Self::FileBytes,
         Self::Streams,
         Self::Commands,
         Self::Address,
@@ -191,6 +197,15 @@ impl From<RatePolicy> for LimitPolicy {
             RatePolicy::Chat => Self::Chat,
             RatePolicy::UserTokens => Self::UserTokens,
             RatePolicy::LogBytes => Self::LogBytes,
+        }
+    }
+}
+
+impl From<UploadPolicy> for LimitPolicy {
+    fn from(policy: UploadPolicy) -> Self {
+        match policy {
+            UploadPolicy::Files => Self::Files,
+            UploadPolicy::FileBytes => Self::FileBytes,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod accept;
 mod idempotency;
 mod json;
+mod multipart;
 mod page_permit;
 mod path;
 mod preconditions;
@@ -22,3 +23,4 @@ pub use preconditions::{IfMatch, etag_matches};
 pub use query::QueryParameters;
 pub(crate) use query::unsigned;
 pub use upload::Upload;
+pub(crate) use upload::max_body_bytes;

@@ -3,12 +3,19 @@
 use std::{future::ready, io, mem, time::Duration};
 
 use actix_web::{
-    FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header, web::Data,
+    FromRequest, HttpMessage as _, HttpRequest,
+    dev::Payload,
+    http::header::{self, HeaderMap},
+    web::Data,
 };
 use application::{FileError, FileUpload};
-use domain::{FileName, ProblemCode};
-use futures::{StreamExt as _, future::join};
-use ports::{BlobError, BlobStream};
+use domain::{FileName, ProblemCode, UploadQuota};
+use futures::{
+    FutureExt as _, Stream, StreamExt as _, TryStreamExt as _,
+    future::{self, BoxFuture, join},
+    stream,
+};
+use ports::BlobError;
 use server::ConnectionState;
 use tokio::{
     sync::mpsc,
@@ -16,6 +23,7 @@ use tokio::{
 };
 use tokio_util::bytes::Bytes;
 
+use super::multipart;
 use crate::{layers::UnreadBody, problem::ApiError, state::HttpState};
 
 /// The average number of bytes in a second that must arrive, once the deadline of other bodies is over.
@@ -61,22 +69,40 @@ impl FromRequest for Upload {
 }
 
 impl Upload {
-    /// Returns the outcome of `store`, which reads the content while it arrives.
+    /// Returns the outcome of `store`, which reads the content while it arrives. `quota` is that of the caller.
     pub async fn store<T>(
         mut self,
+        quota: UploadQuota,
         store: impl AsyncFnOnce(FileUpload) -> Result<T, FileError>,
     ) -> Result<T, ApiError> {
+        let (sender, body) = channel();
+        let upload = self.read(quota, body)?;
+        let stored = async { store(upload.await?).await.map_err(ApiError::from) };
+        let ((), stored) = join(self.receive(sender), stored).await;
+        stored
+    }
+
+    /// Reads what a body says about its content.
+    fn read(
+        &self,
+        quota: UploadQuota,
+        body: impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
+    ) -> Result<BoxFuture<'static, Result<FileUpload, ApiError>>, ApiError> {
         let headers = self.request.headers();
+        if multipart::is_form(headers) {
+            let file = multipart::read_file(body, multipart::boundary(headers)?, self.limit, quota);
+            return Ok(file.boxed());
+        }
         let disposition = headers.get(header::CONTENT_DISPOSITION);
         let declared = headers.get(header::CONTENT_TYPE);
-        let (sender, content) = channel();
+        let interrupted = |error: ApiError| BlobError::Interrupted(error.into());
         let upload = FileUpload {
             name: disposition.and_then(|value| FileName::from_disposition(value.as_bytes())),
             declared_type: declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned)),
-            content,
+            quota,
+            content: Box::pin(body.map_err(interrupted)),
         };
-        let ((), stored) = join(self.receive(sender), store(upload)).await;
-        Ok(stored?)
+        Ok(future::ready(Ok(upload)).boxed())
     }
 
     /// Passes the body on as it arrives.
@@ -86,6 +112,8 @@ impl Upload {
         loop {
             let next = timeout(self.deadline, self.payload.next());
             let next = tokio::select! {
+                // The end of a body is noticed, although its reader needs no more.
+                biased;
                 next = next => next,
                 () = sender.closed() => return,
             };
@@ -110,7 +138,7 @@ impl Upload {
     }
 
     fn check(&self, received: u64, elapsed: Duration) -> Result<(), ApiError> {
-        if received > self.limit {
+        if received > max_body_bytes(self.request.headers(), self.limit) {
             return Err(ApiError::new(ProblemCode::BodyTooLarge));
         }
         let is_slow = received / MIN_BYTES_PER_SECOND < elapsed.as_secs();
@@ -121,13 +149,24 @@ impl Upload {
     }
 }
 
-fn channel() -> (mpsc::Sender<Result<Bytes, ApiError>>, BlobStream) {
-    let (sender, receiver) = mpsc::channel::<Result<Bytes, ApiError>>(1);
-    let content = futures::stream::unfold(receiver, |mut receiver| async {
+fn channel() -> (
+    mpsc::Sender<Result<Bytes, ApiError>>,
+    impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
+) {
+    let (sender, receiver) = mpsc::channel(1);
+    let body = stream::unfold(receiver, |mut receiver| async {
         Some((receiver.recv().await?, receiver))
     });
-    let content = content.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into())));
-    (sender, Box::pin(content))
+    (sender, body)
+}
+
+/// Returns the maximum size of the body of a content of at most `limit` bytes.
+pub(crate) fn max_body_bytes(headers: &HeaderMap, limit: u64) -> u64 {
+    if multipart::is_form(headers) {
+        limit + multipart::MAX_FRAME_BYTES
+    } else {
+        limit
+    }
 }
 
 fn cut_off(error: &actix_web::error::PayloadError) -> ApiError {

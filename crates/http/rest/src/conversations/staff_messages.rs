@@ -30,7 +30,10 @@ impl JsonBody for StaffMessagePatch {
     post, path = "/api/conversations/{id}/messages", operation_id = "write_message", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
     request_body(content = StaffMessageDraft, example = json!({"content": "Your parcel is on its way.", "author": {"name": "Grace"}})),
-    responses((status = 201, description = "The message.", body = Message)),
+    responses(
+        (status = 201, description = "The message.", body = Message),
+        (status = 409, description = "Another conversation uses a file."),
+    ),
 )]
 pub async fn write_message(
     authorized: Authorized<ConversationsWrite>,

@@ -1,6 +1,6 @@
-//! Rows of `files` and `file_uses`.
+//! Rows of `files`, `file_uses` and `uploads`.
 
-use domain::{BlobKey, ConversationId, File, FileId, PrincipalId, TenantId};
+use domain::{BlobKey, ConversationId, File, FileId, PrincipalId, TenantId, Timestamp};
 
 /// A row of `files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,4 +24,33 @@ pub struct FileUseRow {
     pub file_id: FileId,
     /// The conversation that uses it.
     pub conversation_id: ConversationId,
+}
+
+/// A use of a file that ends with a message, unless another message of the conversation has the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRelease {
+    /// The use.
+    pub of: FileUseRow,
+    /// The position of the message.
+    pub seq: i64,
+}
+
+/// The day of UTC on which uploads of a principal are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UploadDay {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The principal.
+    pub principal: PrincipalId,
+    /// The end of the day.
+    pub ends_at: Timestamp,
+}
+
+/// An upload to add to a row of `uploads`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadRow {
+    /// The day, at most once in a transaction.
+    pub day: UploadDay,
+    /// The size of the file.
+    pub bytes: u64,
 }

@@ -37,7 +37,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
         whole_credentials: _,
         users,
         notes: _,
-        files,
+        files: _,
+        uploads: _,
         feedback: _,
         idempotency,
         nodes,
@@ -64,8 +65,8 @@ fn add(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.open_turns.extend(open);
     add_credentials(query, all, asked);
     add_notes_and_ratings(query, all, asked);
+    add_files(query, all, asked);
     asked.users.extend(found(users, |key| all.users.get(key)));
-    asked.files.extend(found(files, |key| all.files.get(key)));
     let records = found(idempotency, |key| all.idempotency.get(key));
     asked.idempotency.extend(records);
     let live = nodes.iter().filter(|node| all.live_nodes.contains(node));
@@ -99,6 +100,13 @@ fn add_notes_and_ratings(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
     asked.notes.extend(notes.cloned());
     let ratings = found(&query.feedback, |key| all.feedback.get(key));
     asked.feedback.extend(ratings);
+}
+
+fn add_files(query: &FactsQuery, all: &Facts, asked: &mut Facts) {
+    let files = found(&query.files, |key| all.files.get(key));
+    asked.files.extend(files);
+    let uploads = found(&query.uploads, |day| all.uploads.get(day));
+    asked.uploads.extend(uploads);
 }
 
 fn is_named(query: &LoggedQuery, event: &EventInDoubt) -> bool {

@@ -141,6 +141,7 @@ impl Writing {
             | Part::User(_)
             | Part::Credential(_)
             | Part::File(_)
+            | Part::Uploads(_)
             | Part::Key(_) => false,
         })
     }

@@ -3,33 +3,10 @@
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use domain::{FileKind, FileReference, MediaType};
+use domain::{FileKind, FileKinds, FileReference, MediaType};
 use ports::FileContents;
 
 use crate::wire::{AudioData, ContentPart, FileData, ImageUrl, UserContent};
-
-/// The kinds of files that a model takes, besides texts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FileKinds {
-    /// Pictures.
-    pub image: bool,
-    /// PDF documents.
-    pub pdf: bool,
-    /// Sound.
-    pub audio: bool,
-}
-
-impl FileKinds {
-    /// Returns whether it takes files of this kind.
-    pub const fn contains(self, kind: FileKind) -> bool {
-        match kind {
-            FileKind::Image => self.image,
-            FileKind::Pdf => self.pdf,
-            FileKind::Audio => self.audio,
-            FileKind::Text => true,
-        }
-    }
-}
 
 /// The contents of files, and the kinds that the model takes.
 pub(super) struct Files {

@@ -49,6 +49,49 @@ async fn the_usable_names_of_a_list_are_used(#[case] body: serde_json::Value) {
 }
 
 #[tokio::test]
+async fn the_list_says_which_files_a_model_takes() {
+    let model = |id: &str, modalities: serde_json::Value| json!({"id": id, "architecture": {"input_modalities": modalities}});
+    let body = json!({"data": [
+        model("all", json!(["text", "image", "file", "audio", "video"])),
+        model("none", json!(["text"])),
+        model("odd", json!("image")),
+        {"id": "silent"},
+    ]});
+    let (upstream, engine) = fixture([whole(200, "", &body)]).await;
+    let inputs = async |model: &str| {
+        let llm = domain::LlmSettings {
+            model: Some(model.to_owned()),
+            ..domain::LlmSettings::default()
+        };
+        let config = domain::AgentConfig {
+            llm: Some(llm),
+            ..domain::AgentConfig::default()
+        };
+        let kinds = engine.inputs(&config).await;
+        [kinds.image, kinds.pdf, kinds.audio]
+    };
+    assert_eq!(inputs("all").await, [true; 3]);
+    for model in ["none", "odd", "silent", "unknown"] {
+        assert_eq!(inputs(model).await, [false; 3], "{model}");
+    }
+    assert_eq!(upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_setting_decides_without_a_list_which_files_models_take() {
+    let upstream = Upstream::start([]).await;
+    let image = domain::FileKinds {
+        image: true,
+        ..domain::FileKinds::default()
+    };
+    let mut options = options(upstream.base_url());
+    options.inputs = Some(image);
+    let engine = LlmReplyEngine::new(options).expect("an engine");
+    assert_eq!(engine.inputs(&domain::AgentConfig::default()).await, image);
+    assert_eq!(upstream.requests().len(), 0);
+}
+
+#[tokio::test]
 async fn concurrent_callers_share_one_request() {
     let (upstream, engine) = fixture([list(&["a"])]).await;
     let lists = join_all((0..32).map(|_| engine.models())).await;

@@ -14,7 +14,7 @@ use relational::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
             add_files, add_steps, agent_id, agent_version, credential, feedback, head, named, note,
-            running_turn, turn, user, whole_credential,
+            running_turn, turn, uploads, user, whole_credential,
         },
         principal_column,
     },
@@ -35,8 +35,8 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS_AND_NODES, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, FILES,
-    HEADS_AND_AGENTS, JOURNALS, LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS,
-    WHOLE_CREDENTIALS,
+    HEADS_AND_AGENTS, JOURNALS, LOCK, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, UPLOADS,
+    USERS, WHOLE_CREDENTIALS,
 };
 
 /// Locks the tenants of `query`, then adds its facts.
@@ -146,12 +146,31 @@ async fn files(
     query: &FactsQuery,
     facts: &mut Facts,
 ) -> Result<(), RepositoryError> {
-    if query.files.is_empty() {
+    if !query.files.is_empty() {
+        let files = by_ids(FILES, &query.files, |id| id.uuid());
+        let rows = files.fetch_all(&mut *connection).await;
+        add_files(facts, read::rows("files", rows.map_err(from_sqlx)?, Ok)?)?;
+    }
+    counted_uploads(connection, query, facts).await
+}
+
+async fn counted_uploads(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if query.uploads.is_empty() {
         return Ok(());
     }
-    let files = by_ids(FILES, &query.files, |id| id.uuid());
-    let rows = files.fetch_all(connection).await.map_err(from_sqlx)?;
-    add_files(facts, read::rows("files", rows, Ok)?)
+    let days = query.uploads.iter();
+    let tenants: Vec<_> = days.clone().map(|day| day.tenant.as_str()).collect();
+    let principals: Vec<_> = days.clone().map(|day| day.principal.as_str()).collect();
+    let ends: Vec<_> = days.map(|day| day.ends_at.date_time()).collect();
+    let query = sqlx::query(UPLOADS)
+        .bind(tenants)
+        .bind(principals)
+        .bind(ends);
+    add(connection, &mut facts.uploads, query, "uploads", uploads).await
 }
 
 async fn ratings(

@@ -111,6 +111,12 @@ relational::statements! {
         join files f on f.tenant_id = q.tenant and f.id = q.id \
         left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
 
+    pub(super) const UPLOADS: &str = "\
+        select u.tenant_id, u.principal, u.ends_at, u.files, u.bytes \
+        from unnest($1::text[], $2::text[], $3::timestamptz[]) as q (tenant, principal, ends_at) \
+        join uploads u on u.tenant_id = q.tenant and u.principal = q.principal \
+            and u.ends_at = q.ends_at";
+
     /// Messages, with their ratings by one principal each, if they have them.
     pub(super) const FEEDBACK: &str = "\
         select q.tenant as tenant_id, m.conversation_id, m.seq as message_seq, q.principal, \

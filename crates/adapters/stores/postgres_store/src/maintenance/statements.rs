@@ -181,11 +181,18 @@ relational::statements! {
             select tenant_id, id from files \
             where expires_at < $2 order by expires_at limit $1 for update skip locked) \
         delete from files f using chosen c where f.tenant_id = c.tenant_id and f.id = c.id";
+
+    pub(super) const DELETE_UPLOADS: &str = "\
+        with chosen as materialized ( \
+            select tenant_id, principal, ends_at from uploads \
+            where ends_at < $2 order by ends_at limit $1 for update skip locked) \
+        delete from uploads u using chosen c where u.tenant_id = c.tenant_id \
+            and u.principal = c.principal and u.ends_at = c.ends_at";
 }
 
 /// Makes the space of removed rows free, and removes their values from the statistics.
 pub(super) const VACUUM: &str = "vacuum (analyze) conversations, messages, turns, turn_steps, \
-    conversation_notes, feedback, files, file_uses, users, events, idempotency_records, usage_entries, search_entries, \
+    conversation_notes, feedback, files, file_uses, uploads, users, events, idempotency_records, usage_entries, search_entries, \
     erasures, user_token_generations, agents, agent_versions, agent_capabilities";
 
 /// The statements that remove a deleted conversation, in this order. Each runs only when the one
@@ -199,11 +206,12 @@ pub(super) const REMOVALS: [&str; 5] = [
 ];
 
 /// The statements that remove rows whose end has passed.
-pub(super) const ENDED: [&str; 6] = [
+pub(super) const ENDED: [&str; 7] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
     DELETE_GENERATIONS,
     DELETE_FILES,
+    DELETE_UPLOADS,
 ];

@@ -1,7 +1,7 @@
-//! Rows of `files` and `file_uses`. Triggers count the uses of a file, and keep the key of a deleted content.
+//! Rows of `files`, `file_uses` and `uploads`. Triggers count the uses of a file, and keep the key of a deleted content.
 
 use domain::{FileId, TenantId};
-use ports::write_store::{FileRow, FileUseRow};
+use ports::write_store::{FileRelease, FileRow, FileUseRow, UploadRow};
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
@@ -21,6 +21,31 @@ relational::statements! {
         "insert into file_uses (tenant_id, file_id, conversation_id) select distinct * from ",
         unnest!(1 text, 2 uuid, 3 uuid),
         " as n where true on conflict (tenant_id, conversation_id, file_id) do nothing"
+    );
+
+    /// The message itself is deleted by the same statement, so it is still there.
+    const RELEASE: &str = concat!(
+        "delete from file_uses using ",
+        unnest!(1 text, 2 uuid, 3 uuid, 4 bigint),
+        " as n (tenant, file, conversation, seq) \
+        where tenant_id = n.tenant and conversation_id = n.conversation and file_id = n.file \
+            and not exists (select 1 from messages m \
+                where m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+                    and m.seq <> n.seq \
+                    and m.files @> jsonb_build_array(jsonb_build_object('id', n.file::text))) \
+            and not exists (select 1 from turns r \
+                where r.tenant_id = n.tenant and r.conversation_id = n.conversation \
+                    and r.status <> 'completed' \
+                    and r.files @> jsonb_build_array(jsonb_build_object('id', n.file::text)))"
+    );
+
+    const COUNT: &str = concat!(
+        "insert into uploads (tenant_id, principal, ends_at, files, bytes) \
+        select n.tenant, n.principal, n.ends_at, 1, n.bytes from ",
+        unnest!(1 text, 2 text, 3 timestamptz, 4 bigint),
+        " as n (tenant, principal, ends_at, bytes) where true \
+        on conflict (tenant_id, principal, ends_at) do update \
+            set files = uploads.files + 1, bytes = uploads.bytes + excluded.bytes"
     );
 
     const DELETE: &str = concat!(
@@ -55,6 +80,28 @@ pub(super) fn add_uses(batch: &mut CteBatch, rows: &[FileUseRow]) {
         uses.column(rows, |row| row.tenant.as_str())
             .column(rows, |row| row.file_id.uuid())
             .column(rows, |row| row.conversation_id.uuid())
+    });
+}
+
+/// Ends uses of files by messages that are deleted.
+pub(super) fn release(batch: &mut CteBatch, rows: &[FileRelease]) {
+    batch.add(RELEASE, rows, |releases, rows| {
+        releases
+            .column(rows, |row| row.of.tenant.as_str())
+            .column(rows, |row| row.of.file_id.uuid())
+            .column(rows, |row| row.of.conversation_id.uuid())
+            .column(rows, |row| row.seq)
+    });
+}
+
+/// Counts uploads.
+pub(super) fn count(batch: &mut CteBatch, rows: &[UploadRow]) {
+    batch.add(COUNT, rows, |count, rows| {
+        count
+            .column(rows, |row| row.day.tenant.as_str())
+            .column(rows, |row| row.day.principal.as_str())
+            .column(rows, |row| row.day.ends_at.date_time())
+            .column(rows, |row| row.bytes.cast_signed())
     });
 }
 

@@ -98,6 +98,9 @@ statements! {
     const DELETE_RECORDS: &str =
         "delete from idempotency_records where tenant_id = $1 and principal in ($2, $3)";
 
+    const DELETE_UPLOADS: &str =
+        "delete from uploads where tenant_id = $1 and principal in ($2, $3)";
+
     const KEEP_GENERATION: &str = "\
         insert into user_token_generations (tenant_id, user_id, generation, ends_at) \
         select tenant_id, $3, generation, $4 from user_token_generations \
@@ -186,6 +189,7 @@ impl<S: ErasureSql> ErasureRepository for Repositories<S> {
         scan.by_time(RECORDS, change, &[user_id.into()]).await?;
         let parameters = [tenant.into(), own, external];
         store.execute(DELETE_RECORDS, &parameters).await?;
+        store.execute(DELETE_UPLOADS, &parameters).await?;
         keep_generation(store, tenant, user_id, tokens_end_at).await
     }
 }

@@ -1,7 +1,9 @@
 //! Files.
 
 use async_trait::async_trait;
-use domain::{BlobKey, BlobStoreId, FileId, StoredFile, TenantId};
+use domain::{
+    BlobKey, BlobStoreId, FileId, LinkSecret, PrincipalId, StoredFile, TenantId, Timestamp, Uploads,
+};
 use ports::{FileRepository, RepositoryError};
 use uuid::Uuid;
 
@@ -10,11 +12,18 @@ use crate::{
     Parameter, Store, page_budget, parameters,
     read::{self, ReadAs},
     statements,
-    stored::StoredFileRow,
+    stored::{
+        self, StoredFileRow, StoredLinkSecret,
+        facts::{self, StoredUploads},
+    },
 };
 
 /// The statements on files. Lists of ids are written differently on each database.
-pub trait FileSql: Store<Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)>> {
+pub trait FileSql:
+    Store<
+    Row: ReadAs<StoredFileRow> + ReadAs<(Uuid,)> + ReadAs<StoredLinkSecret> + ReadAs<StoredUploads>,
+>
+{
     statements! {
         /// The files 2 of tenant 1 in the order of their ids, each with every conversation that uses it and is
         /// not deleted.
@@ -35,6 +44,14 @@ statements! {
 
     const RECORD_BLOB_STORE: &str =
         "insert into blob_stores (id) values ($1) on conflict (is_only) do nothing";
+
+    const RECORD_LINK_SECRET: &str =
+        "update blob_stores set link_secret = $1 where link_secret is null";
+
+    const LINK_SECRET: &str = "select link_secret from blob_stores";
+
+    const UPLOADS: &str = "select tenant_id, principal, ends_at, files, bytes from uploads \
+        where tenant_id = $1 and principal = $2 and ends_at = $3";
 
     const DELETED_BLOBS: &str = "select blob from deleted_blobs order by blob limit $1";
 }
@@ -85,6 +102,30 @@ impl<S: FileSql> FileRepository for Repositories<S> {
         let convert = |(id,): (Uuid,)| Ok(BlobStoreId::new(id));
         let recorded = read::one("blob_stores", rows.into_iter().next(), convert)?;
         Ok(recorded.unwrap_or(id))
+    }
+
+    async fn record_link_secret(&self, secret: &LinkSecret) -> Result<(), RepositoryError> {
+        let secret = Parameter::Bytes(secret.reveal());
+        self.0.execute(RECORD_LINK_SECRET, &[secret]).await?;
+        Ok(())
+    }
+
+    async fn link_secret(&self) -> Result<Option<LinkSecret>, RepositoryError> {
+        let rows = self.0.fetch_own(LINK_SECRET, &[]).await?;
+        let secret = read::one("blob_stores", rows.into_iter().next(), stored::link_secret)?;
+        Ok(secret.flatten())
+    }
+
+    async fn uploads(
+        &self,
+        tenant: &TenantId,
+        principal: &PrincipalId,
+        ends_at: Timestamp,
+    ) -> Result<Uploads, RepositoryError> {
+        let parameters = parameters![tenant, principal.as_str(), ends_at];
+        let rows = self.0.fetch_own(UPLOADS, parameters).await?;
+        let counted = read::one("uploads", rows.into_iter().next(), facts::uploads)?;
+        Ok(counted.map(|(_, uploads)| uploads).unwrap_or_default())
     }
 
     async fn known_blobs(&self, blobs: &[BlobKey]) -> Result<Vec<BlobKey>, RepositoryError> {

@@ -1,13 +1,14 @@
 //! The facts of a batch as they are stored.
 
 use domain::{
-    AgentId, ConversationId, Credential, CredentialId, Feedback, FileId, NodeId, NoteId, Seq,
-    TenantId, TurnId, User,
+    AgentId, ConversationId, Credential, CredentialId, Feedback, FileId, NodeId, NoteId,
+    PrincipalId, Seq, TenantId, TurnId, Uploads, User,
 };
 use ports::{
     ConversationName, Facts, RepositoryError,
     write_store::{
         ConversationFacts, CredentialFacts, FeedbackKey, InTenant, NoteKey, RunningTurn, TurnRow,
+        UploadDay,
     },
 };
 use uuid::Uuid;
@@ -177,6 +178,25 @@ pub fn add_files(facts: &mut Facts, rows: Vec<StoredFileUse>) -> Result<(), Repo
         file.used_in.extend(conversation.map(ConversationId::new));
     }
     Ok(())
+}
+
+/// The columns `tenant_id`, `principal`, `ends_at`, `files` and `bytes` of counted uploads.
+pub type StoredUploads = (String, String, StoredTime, i64, i64);
+
+/// Converts counted uploads.
+pub fn uploads(
+    (of, principal, ends_at, files, bytes): StoredUploads,
+) -> Result<(UploadDay, Uploads), RepositoryError> {
+    let day = UploadDay {
+        tenant: tenant(&of)?,
+        principal: PrincipalId::new(principal),
+        ends_at: ends_at.0,
+    };
+    let uploads = Uploads {
+        files: files.cast_unsigned(),
+        bytes: bytes.cast_unsigned(),
+    };
+    Ok((day, uploads))
 }
 
 /// Converts the columns `tenant_id`, `id` and `node_id` of a turn in progress.

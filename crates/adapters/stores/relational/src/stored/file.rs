@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, BlobKey, ContentDigest, ConversationId, File, FileId, FileReference, FileUse,
-    MediaType, PrincipalId, StoredFile,
+    LinkSecret, MediaType, PrincipalId, StoredFile,
 };
 use ports::RepositoryError;
 use uuid::Uuid;
@@ -70,9 +70,21 @@ impl StoredFileRow {
     }
 }
 
+/// The column `link_secret` of `blob_stores`.
+pub type StoredLinkSecret = (Option<Vec<u8>>,);
+
+/// Converts the secret of links.
+pub fn link_secret((secret,): StoredLinkSecret) -> Result<Option<LinkSecret>, RepositoryError> {
+    let convert = |bytes: Vec<u8>| {
+        let bytes = bytes.try_into().map(LinkSecret::new);
+        bytes.map_err(|_wrong_length| corrupt("blob_stores.link_secret"))
+    };
+    secret.map(convert).transpose()
+}
+
 fn corrupt(what: &str) -> RepositoryError {
     RepositoryError::Corrupt {
         what: what.to_owned(),
-        source: "a digest has 32 bytes".into(),
+        source: "a digest or secret has 32 bytes".into(),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) use event::{EMPTY_LOG, events_with_bounds};
 pub use event::{LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot};
 pub use facts::StoredConversationFacts;
 pub use feedback::{StoredFeedback, StoredListedFeedback, StoredMessageFeedback, principal_column};
-pub use file::StoredFileRow;
+pub use file::{StoredFileRow, StoredLinkSecret, link_secret};
 pub use history::{StoredHistoryMessage, StoredPastTurn};
 pub use idempotency::{StoredRecord, StoredRecordWithKey};
 pub use message::{StoredFoundMessage, StoredListedMessage, StoredMessage};

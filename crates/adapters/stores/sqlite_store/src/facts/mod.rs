@@ -7,7 +7,7 @@ use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
     write_store::{
         ConversationFacts, EventInDoubt, FeedbackKey, InTenant, LoggedQuery, NoteKey, RecordKey,
-        RunningTurn,
+        RunningTurn, UploadDay,
     },
 };
 use relational::{
@@ -17,7 +17,7 @@ use relational::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{
             add_files, add_steps, agent_id, agent_version, credential, feedback, head, named, note,
-            running_turn, turn, user, whole_credential,
+            running_turn, turn, uploads, user, whole_credential,
         },
         principal_column,
     },
@@ -35,7 +35,8 @@ use crate::{
 pub(crate) use statements::STATEMENTS;
 use statements::{
     AGENTS, CONVERSATIONS, CREDENTIALS, EXISTING_AGENTS, FEEDBACK, FILES, HEADS, JOURNALS,
-    LIVE_NODES, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, USERS, WHOLE_CREDENTIALS,
+    LIVE_NODES, LOGGED, NAMED, NOTES, RECORDS, RUNNING_TURNS, TURNS, UPLOADS, USERS,
+    WHOLE_CREDENTIALS,
 };
 
 /// Adds the facts of `query`. The transaction is the lock of the tenants.
@@ -57,8 +58,9 @@ pub(crate) async fn read(
     let ratings = BatchQuery::new(FEEDBACK, query.feedback.iter().map(feedback_key))?;
     let files = query.files.iter().map(|(of, id)| key(of, id.uuid()));
     let files = BatchQuery::new(FILES, files)?;
+    let days = BatchQuery::new(UPLOADS, query.uploads.iter().map(upload_key))?;
     let queries = [
-        turns, running, journals, whole, users, notes, ratings, files,
+        turns, running, journals, whole, users, notes, ratings, files, days,
     ];
     let [
         found,
@@ -69,7 +71,9 @@ pub(crate) async fn read(
         notes,
         ratings,
         files,
+        days,
     ] = fetch(connection, queries).await?;
+    add(&mut facts.uploads, "uploads", days, uploads)?;
     add(&mut facts.notes, "conversation_notes", notes, note)?;
     add(&mut facts.feedback, "feedback", ratings, feedback)?;
     add(&mut facts.users, "users", users, user)?;
@@ -191,6 +195,11 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
 fn note_key(note: &NoteKey) -> (&str, Simple, Simple) {
     let (conversation, id) = (note.conversation_id.uuid(), note.id.uuid());
     (note.tenant.as_str(), conversation.simple(), id.simple())
+}
+
+fn upload_key(day: &UploadDay) -> (&str, &str, i64) {
+    let ends_at = day.ends_at.milliseconds();
+    (day.tenant.as_str(), day.principal.as_str(), ends_at)
 }
 
 fn running_key(turn: &RunningTurn) -> (&str, Simple, Simple) {

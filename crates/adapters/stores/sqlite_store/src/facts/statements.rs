@@ -93,6 +93,11 @@ relational::statements! {
         cross join files f on f.tenant_id = q.value ->> 0 and f.id = unhex(q.value ->> 1) \
         left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
 
+    pub(super) const UPLOADS: &str = "\
+        select u.tenant_id, u.principal, u.ends_at, u.files, u.bytes from json_each(?) q \
+        cross join uploads u on u.tenant_id = q.value ->> 0 and u.principal = q.value ->> 1 \
+            and u.ends_at = q.value ->> 2";
+
     /// Messages, with their ratings by one principal each, if they have them.
     pub(super) const FEEDBACK: &str = "\
         select m.tenant_id, m.conversation_id, m.seq as message_seq, q.value ->> 3 as principal, \

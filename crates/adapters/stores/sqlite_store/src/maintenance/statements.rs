@@ -130,6 +130,10 @@ relational::statements! {
     pub(super) const DELETE_FILES: &str = "\
         delete from files where (tenant_id, id) in ( \
             select tenant_id, id from files where expires_at < ?2 limit ?1)";
+
+    pub(super) const DELETE_UPLOADS: &str = "\
+        delete from uploads where (tenant_id, principal, ends_at) in ( \
+            select tenant_id, principal, ends_at from uploads where ends_at < ?2 limit ?1)";
 }
 
 /// The statements that mark rows after the deletion of an agent, in this order.
@@ -150,11 +154,12 @@ pub(super) const REMOVALS: [&str; 7] = [
 ];
 
 /// The statements that remove rows whose end has passed.
-pub(super) const ENDED: [&str; 6] = [
+pub(super) const ENDED: [&str; 7] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
     DELETE_GENERATIONS,
     DELETE_FILES,
+    DELETE_UPLOADS,
 ];

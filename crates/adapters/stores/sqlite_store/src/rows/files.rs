@@ -1,7 +1,7 @@
-//! Rows of `files` and `file_uses`. Triggers count the uses of a file, and keep the key of a deleted content.
+//! Rows of `files`, `file_uses` and `uploads`. Triggers count the uses of a file, and keep the key of a deleted content.
 
 use domain::{FileId, TenantId};
-use ports::write_store::{FileRow, FileUseRow};
+use ports::write_store::{FileRelease, FileRow, FileUseRow, UploadRow};
 
 use super::change::Changes;
 
@@ -14,6 +14,20 @@ relational::statements! {
     const USE: &str = "\
         insert into file_uses (tenant_id, file_id, conversation_id) values (?, ?, ?) \
         on conflict (tenant_id, conversation_id, file_id) do nothing";
+
+    const RELEASE: &str = "\
+        delete from file_uses where tenant_id = ?1 and conversation_id = ?2 and file_id = ?3 \
+            and not exists (select 1 from messages m, json_each(m.files) f \
+                where m.tenant_id = ?1 and m.conversation_id = ?2 and m.seq <> ?4 \
+                    and f.value ->> 'id' = ?5) \
+            and not exists (select 1 from turns r, json_each(r.files) f \
+                where r.tenant_id = ?1 and r.conversation_id = ?2 and r.status <> 'completed' \
+                    and f.value ->> 'id' = ?5)";
+
+    const COUNT: &str = "\
+        insert into uploads (tenant_id, principal, ends_at, files, bytes) values (?, ?, ?, 1, ?) \
+        on conflict (tenant_id, principal, ends_at) do update \
+            set files = files + 1, bytes = bytes + excluded.bytes";
 
     const DELETE: &str = "delete from files where tenant_id = ? and id = ?";
 }
@@ -46,6 +60,33 @@ pub(super) fn add_use<'r>(changes: &mut Changes<'r>, row: &'r FileUseRow) {
             row.tenant.as_str().into(),
             row.file_id.into(),
             row.conversation_id.into(),
+        ],
+    );
+}
+
+/// Ends the use of a file by a message that is deleted.
+pub(super) fn release<'r>(changes: &mut Changes<'r>, row: &'r FileRelease) {
+    changes.add(
+        RELEASE,
+        [
+            row.of.tenant.as_str().into(),
+            row.of.conversation_id.into(),
+            row.of.file_id.into(),
+            row.seq.into(),
+            row.of.file_id.to_string().into(),
+        ],
+    );
+}
+
+/// Counts an upload.
+pub(super) fn count<'r>(changes: &mut Changes<'r>, row: &'r UploadRow) {
+    changes.add(
+        COUNT,
+        [
+            row.day.tenant.as_str().into(),
+            row.day.principal.as_str().into(),
+            row.day.ends_at.into(),
+            row.bytes.cast_signed().into(),
         ],
     );
 }

@@ -1,0 +1,213 @@
+//! Bodies of `multipart/form-data`, whose only part is a file.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use actix_web::http::header::HeaderMap;
+use application::FileUpload;
+use domain::{FaultCode, FileName, ProblemCode, UploadQuota};
+use futures::{Stream, StreamExt as _, stream};
+use multer::{Field, Multipart};
+use ports::{BlobError, BlobStream};
+use tokio_util::bytes::Bytes;
+
+use crate::problem::ApiError;
+
+/// The maximum size in bytes of what is around the content, and of what is before it.
+pub(crate) const MAX_FRAME_BYTES: u64 = 16 * 1024;
+
+const MEDIA_TYPE: &str = "multipart/form-data";
+/// The name of the part.
+const FILE: &str = "file";
+
+/// Returns whether a body is a form.
+pub(crate) fn is_form(headers: &HeaderMap) -> bool {
+    content_type(headers).is_some_and(|text| {
+        let essence = text.split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case(MEDIA_TYPE)
+    })
+}
+
+/// Returns the boundary of a form.
+pub(super) fn boundary(headers: &HeaderMap) -> Result<String, ApiError> {
+    let boundary = multer::parse_boundary(content_type(headers).unwrap_or_default());
+    let malformed = |_| ApiError::header("Content-Type", "must have a boundary");
+    boundary.map_err(malformed)
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get("content-type")?.to_str().ok()
+}
+
+/// Reads the head of the part, and returns its content as it arrives, at most `limit` bytes.
+pub(super) async fn read_file(
+    body: impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
+    boundary: String,
+    limit: u64,
+    quota: UploadQuota,
+) -> Result<FileUpload, ApiError> {
+    let has_head = Arc::new(AtomicBool::new(false));
+    let mut form = Multipart::new(bounded(body, Arc::clone(&has_head)), boundary);
+    let field = form.next_field().await.map_err(rejected)?;
+    let field = field.ok_or_else(|| fault(FaultCode::Required, "must have a part `file`"))?;
+    if field.name() != Some(FILE) {
+        return Err(other_part());
+    }
+    has_head.store(true, Ordering::Relaxed);
+    let header = |name| field.headers().get(name);
+    let name = header("content-disposition");
+    let name = name.and_then(|value| FileName::from_disposition(value.as_bytes()));
+    let declared = header("content-type");
+    Ok(FileUpload {
+        name,
+        declared_type: declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned)),
+        quota,
+        content: content(form, field, limit),
+    })
+}
+
+/// Without an end to its head, the parser would collect the whole body.
+fn bounded(
+    body: impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
+    has_head: Arc<AtomicBool>,
+) -> impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static {
+    let mut received = 0;
+    body.map(move |chunk| {
+        let chunk = chunk?;
+        let is_in_time = has_head.load(Ordering::Relaxed) || received <= MAX_FRAME_BYTES;
+        received += chunk.len() as u64;
+        is_in_time.then_some(chunk).ok_or_else(malformed)
+    })
+}
+
+/// The content, which ends with an error if another part follows.
+fn content(form: Multipart<'static>, field: Field<'static>, limit: u64) -> BlobStream {
+    let state = Some((form, field, 0));
+    let chunks = stream::unfold(state, move |state| async move {
+        let (mut form, mut field, received) = state?;
+        let chunk = match field.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => {
+                drop(field);
+                return Some((Err(end(&mut form).await?), None));
+            }
+            Err(error) => return Some((Err(rejected(error)), None)),
+        };
+        let received = received + chunk.len() as u64;
+        if received > limit {
+            return Some((Err(ApiError::new(ProblemCode::BodyTooLarge)), None));
+        }
+        Some((Ok(chunk), Some((form, field, received))))
+    });
+    Box::pin(chunks.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into()))))
+}
+
+/// Returns the error of what follows the part, if there is one.
+async fn end(form: &mut Multipart<'static>) -> Option<ApiError> {
+    match form.next_field().await {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(other_part()),
+        Err(error) => Some(rejected(error)),
+    }
+}
+
+fn rejected(error: multer::Error) -> ApiError {
+    match error {
+        multer::Error::StreamReadFailed(cause) => match cause.downcast::<ApiError>() {
+            Ok(error) => *error,
+            Err(cause) => malformed().with_source(cause),
+        },
+        _ => malformed(),
+    }
+}
+
+fn malformed() -> ApiError {
+    fault(FaultCode::BadFormat, "must be multipart/form-data")
+}
+
+fn other_part() -> ApiError {
+    fault(
+        FaultCode::UnknownMember,
+        "must have no other part than `file`",
+    )
+}
+
+fn fault(code: FaultCode, detail: &str) -> ApiError {
+    ApiError::invalid("", code, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt as _, TryStreamExt as _};
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    const BOUNDARY: &str = "a-boundary";
+
+    /// The name and the content of a form that arrives in pieces of this size.
+    fn read(body: &[u8], piece: usize) -> Result<(Option<FileName>, Vec<u8>), ApiError> {
+        let pieces = body
+            .chunks(piece)
+            .map(|piece| Ok(Bytes::copy_from_slice(piece)));
+        let pieces: Vec<_> = pieces.collect();
+        let read = async {
+            let body = stream::iter(pieces);
+            let file = read_file(body, BOUNDARY.to_owned(), 1_000, UploadQuota::default()).await?;
+            let content = file
+                .content
+                .map_ok(|piece| piece.to_vec())
+                .try_concat()
+                .await;
+            let content = content.map_err(|error| match error {
+                BlobError::Interrupted(cause) => *cause.downcast::<ApiError>().unwrap(),
+                other => panic!("{other:?}"),
+            });
+            Ok((file.name, content?))
+        };
+        read.now_or_never().expect("all pieces are there")
+    }
+
+    fn form(content: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
+        );
+        [
+            head.as_bytes(),
+            content,
+            format!("\r\n--{BOUNDARY}--\r\n").as_bytes(),
+        ]
+        .concat()
+    }
+
+    proptest! {
+        #[test]
+        fn a_form_is_read_in_any_pieces(content in vec(any::<u8>(), 0..300), piece in 1_usize..400) {
+            let (name, read) = read(&form(&content), piece).unwrap();
+            prop_assert_eq!(name, FileName::new("a.txt"));
+            prop_assert_eq!(read, content);
+        }
+
+        #[test]
+        fn other_bodies_are_rejected(body in vec(any::<u8>(), 0..300), piece in 1_usize..400) {
+            let error = read(&body, piece).unwrap_err();
+            prop_assert_eq!(error.code, ProblemCode::ValidationFailed);
+        }
+
+        #[test]
+        fn a_form_that_is_cut_off_is_rejected(content in vec(any::<u8>(), 0..100), cut in 3_usize..100) {
+            let form = form(&content);
+            let kept = form.len().saturating_sub(cut);
+            prop_assert!(read(&form[..kept], 7).is_err());
+        }
+    }
+
+    #[test]
+    fn a_content_above_the_limit_is_rejected() {
+        assert!(read(&form(&[b'a'; 1_000]), 100).is_ok());
+        let error = read(&form(&[b'a'; 1_001]), 100).unwrap_err();
+        assert_eq!(error.code, ProblemCode::BodyTooLarge);
+    }
+}
