@@ -3,16 +3,18 @@
 mod blob_cleanup;
 mod intake;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use domain::{
     AcceptedTypes, BlobKey, ContentDigest, File, FileId, FileName, FileReference, FileRefusal,
-    IdempotencyKey, Principal, StoredFile, file::UNUSED_LIFE,
+    IdempotencyKey, Principal, StoredFile, TypeJudge, file::UNUSED_LIFE,
 };
 use ports::{
-    BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
+    BlobError, BlobStore, BlobStream, BoxError, DocumentError, Idempotent, RepositoryError,
+    WebFile, WebFileSource, write_store::FileRow,
 };
 use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use writes::{CreateFile, DeleteFile, DeleteFileOutcome};
 
 pub use self::blob_cleanup::BlobCleanup;
@@ -23,10 +25,16 @@ use crate::{
     idempotency::{self, Created, IdempotentError, created, with_result},
 };
 
+/// The maximum number of messages whose files are fetched at a time.
+const MAX_FETCHES: usize = 4;
+
 /// The use cases of files.
 pub struct FileService {
     ports: CachedPorts,
     accepted: AcceptedTypes,
+    web: Option<Arc<dyn WebFileSource>>,
+    /// The memory for files that are fetched: each permit is that of the files of one message.
+    fetches: Arc<Semaphore>,
 }
 
 /// A file that a client sends.
@@ -91,8 +99,35 @@ struct UploadedContent<'a> {
 
 impl FileService {
     /// Creates a service that accepts files of these types.
-    pub const fn new(ports: CachedPorts, accepted: AcceptedTypes) -> Self {
-        Self { ports, accepted }
+    pub fn new(ports: CachedPorts, accepted: AcceptedTypes) -> Self {
+        Self {
+            ports,
+            accepted,
+            web: None,
+            fetches: Arc::new(Semaphore::new(MAX_FETCHES)),
+        }
+    }
+
+    /// Lets messages name files on the web.
+    #[must_use]
+    pub fn with_web(self, web: Arc<dyn WebFileSource>) -> Self {
+        Self {
+            web: Some(web),
+            ..self
+        }
+    }
+
+    /// Fetches a file for a tenant.
+    pub(crate) async fn fetch(&self, url: &str, max: usize) -> Result<WebFile, DocumentError> {
+        match &self.web {
+            Some(web) => web.fetch_file(url, max).await,
+            None => Err(DocumentError::Forbidden),
+        }
+    }
+
+    /// Waits for the memory for the fetched files of a message.
+    pub(crate) async fn memory_to_fetch(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.fetches).acquire_owned().await.ok()
     }
 
     fn blobs(&self) -> Result<&dyn BlobStore, FileError> {
@@ -132,6 +167,25 @@ impl FileService {
             let _ = blobs.delete(blob).await;
         }
         created
+    }
+
+    /// Judges a whole content that is not stored. Returns how a message would show it.
+    pub(crate) fn judge(
+        &self,
+        id: FileId,
+        (declared_type, name): (Option<&str>, Option<&FileName>),
+        content: &[u8],
+    ) -> Result<FileReference, FileRefusal> {
+        let mut judge = TypeJudge::new(declared_type, name);
+        judge.push(content);
+        let media_type = judge.finish(&self.accepted)?;
+        let of_type = FileName::of_type(media_type);
+        Ok(FileReference {
+            id,
+            name: name.unwrap_or(&of_type).as_str().to_owned(),
+            media_type,
+            bytes: content.len() as u64,
+        })
     }
 
     async fn create(

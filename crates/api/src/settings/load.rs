@@ -43,6 +43,8 @@ pub struct Settings {
     pub events: EventSettings,
     /// `FILES__…`: files.
     pub files: FileSettings,
+    /// `OUTBOUND__…`: requests to addresses that tenants name.
+    pub outbound: OutboundSettings,
     /// The erasure of deleted data.
     pub erasure: ErasureSettings,
     /// Settings of conversations.
@@ -123,6 +125,7 @@ impl Settings {
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             files: FileSettings::read(values),
+            outbound: OutboundSettings::read(values),
             erasure: ErasureSettings::read(values),
             conversations: ConversationSettings::read(values),
             log: LogSettings::read(values),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService,
-    ExportService, FileService, Toolbox, TurnService, UserService,
+    ExportService, Toolbox, TurnService, UserService,
     cache::{
         CachedAgents, CachedConversations, CachedPorts, CachedUsers, CachedWrites, Caches,
         FollowedTurns,
@@ -71,7 +71,7 @@ pub(super) fn build(
             storage.feedback,
             storage.search,
         ),
-        files: FileService::new(cached.clone(), settings.files.types.clone()),
+        files: Arc::clone(&turns.context.files),
         users: UserService::new(cached.clone(), storage.users),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),

@@ -13,11 +13,13 @@ use tokio::time::timeout;
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
+    attached::AttachedFile,
     attempt::{ChatAttempt, Resumption, after_deletion},
     attempt_state::AttemptState,
     command::{ChatCaller, ChatCommand, ChatError},
     conversation_locks::ConversationLocks,
     ephemeral::EphemeralChat,
+    files::MessageFiles,
     runner::TurnRunner,
     start::{MAX_STORE_TIME, TurnStarter},
 };
@@ -176,8 +178,16 @@ impl ChatPipeline {
         {
             return Err(ChatError::AgentNotFound);
         }
+        let mut files = MessageFiles::Sent(command.files.clone());
         let mut attempt = Arc::new(self.new_attempt(caller, credential, command, key));
-        let mut state = AttemptState::Resolving(None);
+        let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
+        let earlier = self
+            .context
+            .earlier_use(tenant, entry, &attempt.command.files);
+        let mut state = match earlier.await? {
+            Some(record) => AttemptState::Decided(Ok(Idempotent::Replayed(record))),
+            None => AttemptState::Resolving(None),
+        };
         let mut passes = 0;
         loop {
             state = match state {
@@ -186,7 +196,7 @@ impl ChatPipeline {
                 }
                 AttemptState::Resolving(lock) => {
                     passes += 1;
-                    let resolved = self.starter.resolve(&attempt, lock).await;
+                    let resolved = self.starter.resolve(&attempt, &mut files, lock).await;
                     resolved.unwrap_or_else(AttemptState::rejected)
                 }
                 AttemptState::AnsweringInline(inline) => {
@@ -222,13 +232,17 @@ impl ChatPipeline {
         &self,
         caller: Principal,
         credential: Arc<CredentialSource>,
-        command: ChatCommand,
+        mut command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> ChatAttempt {
         let ports = &self.context.ports;
         let now = ports.clock.now();
+        let idempotency = idempotency::new_entry(&caller, OPERATION, key, &command, now);
+        // An attempt lives as long as its turn.
+        let files = command.files.iter_mut();
+        files.for_each(AttachedFile::forget_content);
         ChatAttempt {
-            idempotency: idempotency::new_entry(&caller, OPERATION, key, &command, now),
+            idempotency,
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),

@@ -98,6 +98,8 @@ pub struct Operation {
     pub body_bytes: Option<usize>,
     /// The request body is a file, which the handler reads.
     pub takes_file: bool,
+    /// The request body may contain files, and is larger then.
+    pub contains_files: bool,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -148,6 +150,7 @@ impl Operation {
             ends_turn: false,
             body_bytes: None,
             takes_file: false,
+            contains_files: false,
             optional_body: false,
             names_agent: false,
             unlimited: false,

@@ -1,6 +1,6 @@
 //! Bodies that are a file: they are streamed, and never in memory as a whole.
 
-use std::{future::ready, io, mem, time::Duration};
+use std::{future::ready, mem, time::Duration};
 
 use actix_web::{
     FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header, web::Data,
@@ -10,16 +10,11 @@ use domain::{FileName, ProblemCode};
 use futures::{StreamExt as _, future::join};
 use ports::{BlobError, BlobStream};
 use server::ConnectionState;
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::sync::mpsc;
 use tokio_util::bytes::Bytes;
 
+use super::pace::Pace;
 use crate::{layers::UnreadBody, problem::ApiError, state::HttpState};
-
-/// The average number of bytes in a second that must arrive, once the deadline of other bodies is over.
-const MIN_BYTES_PER_SECOND: u64 = 16 * 1024;
 
 /// A request whose body is a file.
 pub struct Upload {
@@ -81,12 +76,10 @@ impl Upload {
 
     /// Passes the body on as it arrives.
     async fn receive(&mut self, sender: mpsc::Sender<Result<Bytes, ApiError>>) {
-        let started = Instant::now();
-        let mut received = 0;
+        let mut pace = Pace::new(self.deadline);
         loop {
-            let next = timeout(self.deadline, self.payload.next());
             let next = tokio::select! {
-                next = next => next,
+                next = pace.next(&mut self.payload) => next,
                 () = sender.closed() => return,
             };
             let chunk = match next {
@@ -95,29 +88,17 @@ impl Upload {
                     self.is_whole = true;
                     return;
                 }
-                Ok(Some(Ok(chunk))) => {
-                    received += chunk.len() as u64;
-                    self.check(received, started.elapsed()).map(|()| chunk)
+                Ok(Some(_)) if pace.received() > self.limit => {
+                    Err(ApiError::new(ProblemCode::BodyTooLarge))
                 }
-                Ok(Some(Err(error))) => Err(cut_off(&error)),
-                Err(_elapsed) => Err(ApiError::new(ProblemCode::RequestTimeout)),
+                Ok(Some(chunk)) => Ok(chunk),
+                Err(error) => Err(error),
             };
             let is_end = chunk.is_err();
             if sender.send(chunk).await.is_err() || is_end {
                 return;
             }
         }
-    }
-
-    fn check(&self, received: u64, elapsed: Duration) -> Result<(), ApiError> {
-        if received > self.limit {
-            return Err(ApiError::new(ProblemCode::BodyTooLarge));
-        }
-        let is_slow = received / MIN_BYTES_PER_SECOND < elapsed.as_secs();
-        if elapsed > self.deadline && is_slow {
-            return Err(ApiError::new(ProblemCode::RequestTimeout));
-        }
-        Ok(())
     }
 }
 
@@ -128,11 +109,4 @@ fn channel() -> (mpsc::Sender<Result<Bytes, ApiError>>, BlobStream) {
     });
     let content = content.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into())));
     (sender, Box::pin(content))
-}
-
-fn cut_off(error: &actix_web::error::PayloadError) -> ApiError {
-    let source = io::Error::other(error.to_string());
-    let error = ApiError::new(ProblemCode::MalformedJson);
-    let detail = "The connection was closed before the end of the body.";
-    error.with_detail(detail).with_source(source)
 }
