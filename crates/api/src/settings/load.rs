@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, ConversationSettings, DatabaseSettings,
     EngineSettings, ErasureSettings, EventSettings, FileSettings, LimitSettings, LogSettings,
-    MisnamedVariable, ModelSettings, RegionSettings, ServerSettings, SettingKey, SettingsError,
-    ToolServer, protocols, sources::gather, tool_servers, values::Values,
+    MisnamedVariable, ModelSettings, OutboundSettings, RegionSettings, ServerSettings, SettingKey,
+    SettingsError, ToolServer, protocols, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.

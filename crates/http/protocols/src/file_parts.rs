@@ -1,7 +1,7 @@
 //! The parts of a message that are files.
 
 use application::chat::{AttachedFile, FilePart, HeldMemory, WebAddress};
-use domain::{FaultCode, FileId, InputFault};
+use domain::{FaultCode, FileId, FileReference, InputFault};
 use kit::{problem::ApiError, state::HttpState};
 
 /// The files of a message, with their places in the body of the request.
@@ -114,6 +114,16 @@ impl Address {
             name,
             base64: url,
         })
+    }
+}
+
+/// The addresses of files in messages that are shown to their readers.
+pub(crate) struct FileUrls<'a>(pub(crate) &'a str);
+
+impl FileUrls<'_> {
+    /// Returns the address of the content of a file. A client that sends it back names the file.
+    pub(crate) fn of(&self, file: &FileReference) -> String {
+        format!("{}/api/files/{}/content", self.0, file.id)
     }
 }
 

@@ -127,11 +127,18 @@ async fn answered(script: &mut Script, request: Request) -> Vec<Vec<u8>> {
     contents
 }
 
-/// The status of a refusal, and where its fault is.
+/// The status and the code of a refusal, and where its fault is.
 async fn refusal(request: Request) -> (u16, String, String) {
     let response = request.open().await;
     let status = response.status().as_u16();
-    let body: Value = response.json().await.expect("JSON");
+    let text = response.text().await.expect("a whole body");
+    let Ok(body) = serde_json::from_str::<Value>(&text) else {
+        // The AI SDK shows `Title. /place: detail. (code, request id)`.
+        let code = text.rsplit('(').next().and_then(|it| it.split(',').next());
+        let place = text.split(' ').find(|it| it.starts_with('/')).unwrap_or("");
+        let place = place.trim_end_matches(':').to_owned();
+        return (status, code.unwrap_or_default().to_owned(), place);
+    };
     let own = body.get("error").filter(|it| it.is_object());
     let error = own.unwrap_or(&body);
     let place = error.get("param").unwrap_or(&error["errors"][0]["pointer"]);

@@ -79,6 +79,8 @@ impl Upload {
         let mut pace = Pace::new(self.deadline);
         loop {
             let next = tokio::select! {
+                // The end of a body is noticed, although its reader needs no more.
+                biased;
                 next = pace.next(&mut self.payload) => next,
                 () = sender.closed() => return,
             };
