@@ -12,7 +12,6 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
@@ -153,37 +152,16 @@ async fn conversations(api: &ApiServer) -> Vec<Value> {
 
 /// The number of contents in the store.
 fn contents_of(api: &ApiServer) -> usize {
-    let database = api.database_file();
-    let name = database
-        .file_stem()
-        .expect("a name")
-        .to_str()
-        .expect("text");
-    let folders = [
-        format!("{name}-files"),
-        format!(
-            "{}-files",
-            database
-                .file_name()
-                .expect("a name")
-                .to_str()
-                .expect("text")
-        ),
-    ];
-    let folders = folders.map(|name| database.with_file_name(name));
-    let folder = folders
-        .iter()
-        .find(|folder| folder.is_dir())
-        .expect("the folder of contents");
-    fn files(folder: &Path) -> usize {
-        let entries = std::fs::read_dir(folder).expect("a folder").flatten();
-        let count = |entry: std::fs::DirEntry| {
-            let path = entry.path();
-            if path.is_dir() { files(&path) } else { 1 }
-        };
-        entries.map(count).sum()
-    }
-    files(folder)
+    files_in(&api.database_file().with_file_name("files"))
+}
+
+fn files_in(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let count = |entry: std::fs::DirEntry| {
+        let path = entry.path();
+        if path.is_dir() { files_in(&path) } else { 1 }
+    };
+    entries.map(count).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,7 +59,14 @@ async fn status(connection: &mut Connection) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_memory_for_large_bodies_is_limited() {
     const BYTES: usize = 32 << 20;
-    let (api, _script, _) = service(&[]).await;
+    let (api, _script, _) = service(&[
+        ("LIMITS__BODY_SECONDS", "100"),
+        ("LIMITS__CHAT__PER_MINUTE", "100000"),
+        ("LIMITS__CHAT__BURST", "100000"),
+        ("LIMITS__REQUESTS__PER_MINUTE", "100000"),
+        ("LIMITS__REQUESTS__BURST", "100000"),
+    ])
+    .await;
     let key = api.writer().key().to_owned();
     let mut refused = Connection::open(api.address).await;
     refused.send(head(&key, BYTES + 1)).await;

@@ -267,7 +267,7 @@ const cases = {
     assert.match(await refused({ key: "agk_wrong" }, { text: "x" }), /^The credential is not valid\. .*\(invalid_credentials, request /);
     assert.match(await refused({}, { text: "" }), /\/message: .*\(validation_failed, request /);
     const file = { type: "file", mediaType: "text/plain", url: "data:text/plain,x" };
-    assert.match(await refused({}, { text: "x", files: [file] }), /files are not supported/);
+    assert.match(await refused({}, { text: "x", files: [file] }), /must be a data URL with base64/);
     assert.match(await refused({ id: "a b" }, { text: "x" }), /\/id: must be 1 to 128 characters/);
   },
   async "cuts a stream whose key is revoked"() {
