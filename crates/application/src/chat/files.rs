@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use domain::{BlobKey, FileId, FileKind, FileReference, HistoryMessage, Principal, TenantId};
+use domain::{
+    BlobKey, FileId, FileKind, FileReference, FileRefusal, HistoryMessage, Principal, TenantId,
+};
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
 
@@ -57,9 +59,13 @@ pub(super) async fn judge_files(
         [] => Vec::new(),
         ids => ports.files.find(&caller.tenant, ids).await?,
     };
-    let mut fetcher = Fetcher::new(context);
+    let mut web = Fetcher::new(context);
     let mut judged = Vec::new();
     for (index, file) in attached.iter().enumerate() {
+        let refused = |refusal| ChatError::FileRefused {
+            index,
+            error: FileError::NotAccepted(refusal),
+        };
         judged.push(match file {
             AttachedFile::Stored(id) => {
                 let mut found = found.iter();
@@ -71,26 +77,26 @@ pub(super) async fn judge_files(
                     source: Source::Blob(file.blob),
                 }
             }
-            AttachedFile::Sent(sent) => JudgedFile::new(context, index, sent.file.clone())?,
+            AttachedFile::Sent(sent) => {
+                JudgedFile::new(context, sent.file.clone()).map_err(refused)?
+            }
             AttachedFile::Web(address) => {
-                let fetched = fetcher.fetch(index, address).await?;
-                JudgedFile::new(context, index, fetched)?
+                let fetched = web.fetch(index, address).await?;
+                JudgedFile::new(context, fetched).map_err(refused)?
             }
         });
     }
-    check_taken(judged.iter().map(|file| &file.reference), chain)?;
-    Ok(judged)
+    match first_refused(judged.iter().map(|file| &file.reference), chain) {
+        Some(index) => Err(ChatError::FileNotAccepted { index }),
+        None => Ok(judged),
+    }
 }
 
 impl JudgedFile {
     /// Judges a file that is not stored.
-    fn new(context: &ChatContext, index: usize, file: NewFile) -> Result<Self, ChatError> {
+    fn new(context: &ChatContext, file: NewFile) -> Result<Self, FileRefusal> {
         let id = FileId::new(context.ports.ids.next_id());
-        let judged = context.files.judge(id, file.declared(), &file.content);
-        let reference = judged.map_err(|refusal| ChatError::FileRefused {
-            index,
-            error: FileError::NotAccepted(refusal),
-        })?;
+        let reference = context.files.judge(id, file.declared(), &file.content)?;
         Ok(Self {
             reference,
             source: Source::New(file),
@@ -118,19 +124,14 @@ pub(super) async fn store_files(
     Ok(stored)
 }
 
-/// Checks that the agent's own engine, the first of the chain, takes files of these types.
-pub(super) fn check_taken<'a>(
+/// Returns the index of the first file of a type that the agent's own engine, the first of the chain, does not take.
+pub(super) fn first_refused<'a>(
     mut files: impl Iterator<Item = &'a FileReference>,
     chain: &[Candidate],
-) -> Result<(), ChatError> {
-    let Some(own) = chain.first() else {
-        return Ok(());
-    };
+) -> Option<usize> {
+    let own = chain.first()?;
     let takes = |kind| own.engine.takes(kind);
-    match files.position(|file| !file.media_type.kind().is_some_and(takes)) {
-        Some(index) => Err(ChatError::FileNotAccepted { index }),
-        None => Ok(()),
-    }
+    files.position(|file| !file.media_type.kind().is_some_and(takes))
 }
 
 /// Returns the contents of the files of a message that is not stored, as the model receives them.
@@ -145,7 +146,7 @@ pub(super) async fn contents_in_memory(
         if !chosen.contains(&file.reference) {
             continue;
         }
-        let content = match file.source {
+        let bytes = match file.source {
             Source::New(new) => Some(new.content),
             Source::Blob(blob) => {
                 let Some(blobs) = context.ports.blobs.as_deref() else {
@@ -155,7 +156,7 @@ pub(super) async fn contents_in_memory(
                 read.map_err(|error| RepositoryError::Unavailable(error.into()))?
             }
         };
-        contents.extend(content.map(|content| (file.reference.id, content)));
+        contents.extend(bytes.map(|bytes| (file.reference.id, bytes)));
     }
     Ok(Arc::new(with_texts_within(
         contents,

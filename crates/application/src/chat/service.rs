@@ -180,14 +180,7 @@ impl ChatPipeline {
         }
         let mut files = MessageFiles::Sent(command.files.clone());
         let mut attempt = Arc::new(self.new_attempt(caller, credential, command, key));
-        let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
-        let earlier = self
-            .context
-            .earlier_use(tenant, entry, &attempt.command.files);
-        let mut state = match earlier.await? {
-            Some(record) => AttemptState::Decided(Ok(Idempotent::Replayed(record))),
-            None => AttemptState::Resolving(None),
-        };
+        let mut state = self.first_state(&attempt).await?;
         let mut passes = 0;
         loop {
             state = match state {
@@ -226,6 +219,17 @@ impl ChatPipeline {
                 }
             };
         }
+    }
+
+    /// Returns the state in which an attempt begins. An earlier use of its key decides it before files are stored.
+    async fn first_state(&self, attempt: &ChatAttempt) -> Result<AttemptState, ChatError> {
+        let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
+        let files = &attempt.command.files;
+        let earlier = self.context.earlier_use(tenant, entry, files).await?;
+        Ok(match earlier {
+            Some(record) => AttemptState::Decided(Ok(Idempotent::Replayed(record))),
+            None => AttemptState::Resolving(None),
+        })
     }
 
     fn new_attempt(

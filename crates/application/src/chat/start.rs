@@ -20,7 +20,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{MessageFiles, check_taken, judge_files, store_files},
+    files::{MessageFiles, first_refused, judge_files, store_files},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -120,8 +120,10 @@ impl TurnStarter {
     ) -> Result<Vec<FileReference>, ChatError> {
         let (context, caller) = (&self.context, &attempt.caller);
         if let Some(answered) = target.answered() {
-            check_taken(answered.files.iter(), chain)?;
-            return Ok(answered.files.clone());
+            return match first_refused(answered.files.iter(), chain) {
+                Some(index) => Err(ChatError::FileNotAccepted { index }),
+                None => Ok(answered.files.clone()),
+            };
         }
         let judged = match files {
             MessageFiles::Stored(stored) => return Ok(stored.clone()),

@@ -95,9 +95,10 @@ impl Address {
                 name,
             };
             let detail = "must be a data URL or an https URL";
-            return match is_web {
-                true => Ok(FilePart::Web(address)),
-                false => Err((FaultCode::BadFormat, detail.to_owned())),
+            return if is_web {
+                Ok(FilePart::Web(address))
+            } else {
+                Err((FaultCode::BadFormat, detail.to_owned()))
             };
         }
         let head = url.find(',').and_then(|comma| {

@@ -24,9 +24,9 @@ pub(super) fn take_files(
     for (index, part) in parts.enumerate().filter(|(_, part)| is_file(part)) {
         let place = format!("{pointer}/{index}");
         if part["type"] == "binary" {
-            add_binary(&mut files, place, part, public_url)?;
+            add_binary(&mut files, &place, part, public_url)?;
         } else {
-            add_source(&mut files, place, part, public_url)?;
+            add_source(&mut files, &place, part, public_url)?;
         }
     }
     Ok(files)
@@ -35,7 +35,7 @@ pub(super) fn take_files(
 /// Adds the source of a part.
 fn add_source(
     files: &mut FileParts,
-    place: String,
+    place: &str,
     part: &mut Value,
     public_url: &str,
 ) -> Result<(), InputFault> {
@@ -77,7 +77,7 @@ fn add_source(
 /// Adds a part of the form before 1.0.
 fn add_binary(
     files: &mut FileParts,
-    place: String,
+    place: &str,
     part: &mut Value,
     public_url: &str,
 ) -> Result<(), InputFault> {

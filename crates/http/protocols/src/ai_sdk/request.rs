@@ -86,12 +86,11 @@ impl ChatBody {
 
     /// Returns the newest message.
     pub(super) fn take_newest(&mut self) -> Result<Newest, ApiError> {
-        let (newest, place) = match self.message.take() {
-            Some(newest) => (Some(newest), "/message/parts".to_owned()),
-            None => {
-                let newest = self.messages.pop();
-                (newest, format!("/messages/{}/parts", self.messages.len()))
-            }
+        let (newest, place) = if let Some(newest) = self.message.take() {
+            (Some(newest), "/message/parts".to_owned())
+        } else {
+            let newest = self.messages.pop();
+            (newest, format!("/messages/{}/parts", self.messages.len()))
         };
         let newest = newest.ok_or_else(|| fault(FaultCode::Required, "required"))?;
         let newest: ClientMessage = serde_json::from_value(newest)

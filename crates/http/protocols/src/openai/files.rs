@@ -15,21 +15,21 @@ pub(super) fn is_file(part: &Value) -> bool {
 /// Takes the file out of a part at `place`, and adds it.
 pub(super) fn add_file(
     files: &mut FileParts,
-    place: String,
+    place: &str,
     part: &mut Value,
     public_url: &str,
 ) -> Result<(), InputFault> {
     match part["type"].as_str() {
         Some("image_url") => {
             let address = Address {
-                url: required(part, "image_url", "url", &place)?,
+                url: required(part, "image_url", "url", place)?,
                 media_type: None,
                 name: None,
             };
             files.push_address(format!("{place}/image_url/url"), address, public_url)
         }
         Some("input_audio") => {
-            let base64 = required(part, "input_audio", "data", &place)?;
+            let base64 = required(part, "input_audio", "data", place)?;
             let format = text(part, "input_audio", "format").unwrap_or_default();
             let format = if format == "mp3" { "mpeg" } else { &format };
             let data = FilePart::Data {
@@ -40,7 +40,7 @@ pub(super) fn add_file(
             files.push(format!("{place}/input_audio/data"), data);
             Ok(())
         }
-        _ => add_document(files, &place, part, public_url),
+        _ => add_document(files, place, part, public_url),
     }
 }
 

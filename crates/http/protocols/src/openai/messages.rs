@@ -153,7 +153,7 @@ impl ClientMessage {
         let parts = self.content.as_array_mut().into_iter().flatten();
         for (index, part) in parts.enumerate().filter(|(_, part)| is_file(part)) {
             let place = format!("/messages/{position}/content/{index}");
-            let added = add_file(&mut files, place, part, public_url);
+            let added = add_file(&mut files, &place, part, public_url);
             faults.extend(added.err());
         }
         files
