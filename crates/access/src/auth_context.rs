@@ -103,6 +103,7 @@ impl AuthContext {
         ChatCaller {
             principal: &self.principal,
             credential: &self.source,
+            limits: &self.limits,
         }
     }
 

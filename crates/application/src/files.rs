@@ -6,17 +6,19 @@ mod links;
 mod quota;
 mod references;
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use domain::{
     AcceptedTypes, BlobKey, ContentDigest, File, FileId, FileName, FileReference, FileRefusal,
-    IdempotencyEntry, IdempotencyKey, Principal, StoredFile, UploadPolicy, UploadQuota,
+    IdempotencyEntry, IdempotencyKey, Principal, StoredFile, TypeJudge, UploadPolicy, UploadQuota,
     file::UNUSED_LIFE,
 };
 use ports::{
-    BlobError, BlobStore, BlobStream, BoxError, Idempotent, RepositoryError, write_store::FileRow,
+    BlobError, BlobStore, BlobStream, BoxError, DocumentError, Idempotent, RepositoryError,
+    WebFile, WebFileSource, write_store::FileRow,
 };
 use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use writes::{CreateFile, CreateFileOutcome, DeleteFile, DeleteFileOutcome};
 
 pub(crate) use self::references::find_references;
@@ -31,6 +33,9 @@ use crate::{
     idempotency::{self, Created, IdempotentError, created, with_result},
 };
 
+/// The maximum number of messages whose files are fetched at a time.
+const MAX_FETCHES: usize = 4;
+
 /// The use cases of files.
 pub struct FileService {
     ports: CachedPorts,
@@ -38,6 +43,9 @@ pub struct FileService {
     /// What a user may upload on a day.
     quota_of_users: UploadQuota,
     links: FileLinks,
+    web: Option<Arc<dyn WebFileSource>>,
+    /// The memory for files that are fetched: each permit is that of the files of one message.
+    fetches: Arc<Semaphore>,
 }
 
 /// A file that a client sends.
@@ -112,7 +120,7 @@ struct UploadedContent<'a> {
 
 impl FileService {
     /// Creates a service that accepts files of these types.
-    pub const fn new(
+    pub fn new(
         ports: CachedPorts,
         accepted: AcceptedTypes,
         quota_of_users: UploadQuota,
@@ -123,7 +131,31 @@ impl FileService {
             accepted,
             quota_of_users,
             links,
+            web: None,
+            fetches: Arc::new(Semaphore::new(MAX_FETCHES)),
         }
+    }
+
+    /// Lets messages name files on the web.
+    #[must_use]
+    pub fn with_web(self, web: Arc<dyn WebFileSource>) -> Self {
+        Self {
+            web: Some(web),
+            ..self
+        }
+    }
+
+    /// Fetches a file for a tenant.
+    pub(crate) async fn fetch(&self, url: &str, max: usize) -> Result<WebFile, DocumentError> {
+        match &self.web {
+            Some(web) => web.fetch_file(url, max).await,
+            None => Err(DocumentError::Forbidden),
+        }
+    }
+
+    /// Waits for the memory for the fetched files of a message.
+    pub(crate) async fn memory_to_fetch(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.fetches).acquire_owned().await.ok()
     }
 
     fn blobs(&self) -> Result<&dyn BlobStore, FileError> {
@@ -169,6 +201,25 @@ impl FileService {
             let _ = blobs.delete(blob).await;
         }
         created
+    }
+
+    /// Judges a whole content that is not stored. Returns how a message would show it.
+    pub(crate) fn judge(
+        &self,
+        id: FileId,
+        (declared_type, name): (Option<&str>, Option<&FileName>),
+        content: &[u8],
+    ) -> Result<FileReference, FileRefusal> {
+        let mut judge = TypeJudge::new(declared_type, name);
+        judge.push(content);
+        let media_type = judge.finish(&self.accepted)?;
+        let of_type = FileName::of_type(media_type);
+        Ok(FileReference {
+            id,
+            name: name.unwrap_or(&of_type).as_str().to_owned(),
+            media_type,
+            bytes: content.len() as u64,
+        })
     }
 
     async fn create(

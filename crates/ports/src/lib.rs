@@ -43,6 +43,7 @@ pub mod tool_provider;
 pub mod tool_tokens;
 pub mod turn_repository;
 pub mod user_repository;
+mod web_file_source;
 pub mod write_store;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
@@ -105,6 +106,7 @@ pub use turn_repository::{
     TurnScan, WaitingFor,
 };
 pub use user_repository::UserRepository;
+pub use web_file_source::{WebFile, WebFileSource};
 pub use write_store::{
     ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,
     WriteError, WriteStore,

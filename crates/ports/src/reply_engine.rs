@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use domain::{
     Agent, AgentConfig, FileId, FileKinds, FileReference, FinishReason, HistoryMessage, InputFault,
     ModelStep, RuleTest, TenantId, TurnId, Usage, User, placeholder::PlaceholderValues,
@@ -59,7 +60,7 @@ pub struct ModelRequest {
 }
 
 /// The contents of files. Texts may be cut.
-pub type FileContents = HashMap<FileId, Vec<u8>>;
+pub type FileContents = HashMap<FileId, Bytes>;
 
 /// The demands of the client of a turn on the model's tool calls. Engines without a model ignore them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use std::{error::Error, time::Duration};
 
 use async_trait::async_trait;
+use domain::FileName;
 use ports::{
-    BoxError, DocumentError, DocumentSource, UrlTrust, document_source::MAX_DOCUMENT_BYTES,
+    BoxError, DocumentError, DocumentSource, UrlTrust, WebFile, WebFileSource,
+    document_source::MAX_DOCUMENT_BYTES,
 };
 use reqwest::{Response, StatusCode, Url, header};
 use serde_json::Value;
@@ -34,7 +36,7 @@ impl Default for Deadlines {
     }
 }
 
-/// Fetches documents over HTTP, without a cache.
+/// Fetches documents and files over HTTP, without a cache.
 pub struct WebDocuments {
     permissions: Permissions,
     deadlines: Deadlines,
@@ -78,21 +80,50 @@ impl WebDocuments {
     }
 
     async fn get(&self, url: Url, reach: ReachableAddresses) -> Result<Value, DocumentError> {
-        let request = self
-            .clients()
-            .await?
-            .for_addresses(reach)
-            .get(url)
-            .header(header::ACCEPT, "application/json");
-        let response = request.send().await.map_err(from_reqwest)?;
-        if response.status() != StatusCode::OK {
-            let status = response.status().as_u16();
-            return Err(DocumentError::InvalidResponse(format!(
-                "its status is {status}"
-            )));
-        }
-        let body = read(response).await?;
+        let response = self.respond(url, reach, "application/json").await?;
+        let body = read(response, MAX_DOCUMENT_BYTES).await?;
         serde_json::from_slice(&body).map_err(|_error| bad_answer("it is not JSON"))
+    }
+
+    async fn get_file(
+        &self,
+        url: Url,
+        reach: ReachableAddresses,
+        max_bytes: usize,
+    ) -> Result<WebFile, DocumentError> {
+        let last = url.path_segments().and_then(|mut all| all.next_back());
+        // Names of other letters are escaped in addresses.
+        let of_address = last.filter(|it| !it.contains('%')).and_then(FileName::new);
+        let response = self.respond(url, reach, "*/*").await?;
+        let header = |name| response.headers().get(name);
+        let media_type = header(header::CONTENT_TYPE);
+        let media_type = media_type.and_then(|it| it.to_str().ok().map(str::to_owned));
+        let disposition = header(header::CONTENT_DISPOSITION);
+        let name = disposition.and_then(|it| FileName::from_disposition(it.as_bytes()));
+        Ok(WebFile {
+            media_type,
+            name: name.or(of_address),
+            content: read(response, max_bytes).await?,
+        })
+    }
+
+    /// Sends a request. Any status but 200 is an error.
+    async fn respond(
+        &self,
+        url: Url,
+        reach: ReachableAddresses,
+        accept: &'static str,
+    ) -> Result<Response, DocumentError> {
+        let client = self.clients().await?.for_addresses(reach);
+        let request = client.get(url).header(header::ACCEPT, accept);
+        let response = request.send().await.map_err(from_reqwest)?;
+        if response.status() == StatusCode::OK {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        Err(DocumentError::InvalidResponse(format!(
+            "its status is {status}"
+        )))
     }
 
     async fn clients(&self) -> Result<&Clients, DocumentError> {
@@ -121,16 +152,29 @@ impl DocumentSource for WebDocuments {
     }
 }
 
-/// Reads the body, up to the maximum size of a document.
-async fn read(mut response: Response) -> Result<Vec<u8>, DocumentError> {
+#[async_trait]
+impl WebFileSource for WebDocuments {
+    async fn fetch_file(&self, url: &str, max_bytes: usize) -> Result<WebFile, DocumentError> {
+        let permitted = self.permit(url, UrlTrust::Tenant);
+        let (url, reach) = permitted.ok_or(DocumentError::Forbidden)?;
+        let fetching = self.get_file(url, reach, max_bytes);
+        match timeout(self.deadlines.total, fetching).await {
+            Ok(outcome) => outcome,
+            Err(elapsed) => Err(DocumentError::Unavailable(elapsed.into())),
+        }
+    }
+}
+
+/// Reads the body, up to a maximum size.
+async fn read(mut response: Response, max: usize) -> Result<Vec<u8>, DocumentError> {
     let too_large = || bad_answer("it is too large");
     let announced = response.content_length().unwrap_or(0);
-    if usize::try_from(announced).map_or(true, |length| length > MAX_DOCUMENT_BYTES) {
+    if usize::try_from(announced).map_or(true, |length| length > max) {
         return Err(too_large());
     }
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(from_reqwest)? {
-        if body.len() + part.len() > MAX_DOCUMENT_BYTES {
+        if body.len() + part.len() > max {
             return Err(too_large());
         }
         body.extend_from_slice(&part);

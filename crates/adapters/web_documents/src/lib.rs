@@ -1,4 +1,4 @@
-//! Small JSON documents from the web. A URL of a tenant must not give access to the operator's
+//! Small JSON documents, and files of users, from the web. A URL of a tenant must not give access to the operator's
 //! network (SSRF).
 //!
 //! `permission` decides by the URL alone. `resolver` checks the addresses of a name at the one

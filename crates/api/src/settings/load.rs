@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, ConversationSettings, DatabaseSettings,
     EngineSettings, ErasureSettings, EventSettings, FileSettings, LimitSettings, LogSettings,
-    MisnamedVariable, ModelSettings, RegionSettings, ServerSettings, SettingKey, SettingsError,
-    ToolServer, protocols, sources::gather, tool_servers, values::Values,
+    MisnamedVariable, ModelSettings, OutboundSettings, RegionSettings, ServerSettings, SettingKey,
+    SettingsError, ToolServer, protocols, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -43,6 +43,8 @@ pub struct Settings {
     pub events: EventSettings,
     /// `FILES__…`: files.
     pub files: FileSettings,
+    /// `OUTBOUND__…`: requests to addresses that tenants name.
+    pub outbound: OutboundSettings,
     /// The erasure of deleted data.
     pub erasure: ErasureSettings,
     /// Settings of conversations.
@@ -123,6 +125,7 @@ impl Settings {
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             files: FileSettings::read(values),
+            outbound: OutboundSettings::read(values),
             erasure: ErasureSettings::read(values),
             conversations: ConversationSettings::read(values),
             log: LogSettings::read(values),

@@ -5,20 +5,16 @@ use std::sync::Arc;
 use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService,
-    ExportService, FileService, Toolbox, TurnService, UserService,
+    ExportService, Toolbox, TurnService, UserService,
     cache::{
         CachedAgents, CachedConversations, CachedPorts, CachedUsers, CachedWrites, Caches,
         FollowedTurns,
     },
-    files::FileLinks,
 };
-use domain::RegionEntry;
 use kit::state::{HttpState, Services};
-use parking_lot::RwLock;
 use ports::{BlobStore, Clock, IdSource};
 
 use super::{Parts, Turns, auth::document_source, realtime::Realtime};
-use crate::settings::Settings;
 
 /// Builds the use cases on cached ports.
 pub(super) fn build(
@@ -35,7 +31,6 @@ pub(super) fn build(
         storage,
         writes,
         peers,
-        public_url,
         ..
     } = parts;
     let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
@@ -76,7 +71,7 @@ pub(super) fn build(
             storage.feedback,
             storage.search,
         ),
-        files: file_service(settings, cached, public_url, peers.listing),
+        files: Arc::clone(&turns.context.files),
         users: UserService::new(cached.clone(), storage.users),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
@@ -90,20 +85,6 @@ pub(super) fn build(
         engines,
         toolbox,
     }
-}
-
-fn file_service(
-    settings: &Settings,
-    cached: &CachedPorts,
-    public_url: String,
-    regions: Arc<RwLock<Vec<RegionEntry>>>,
-) -> FileService {
-    FileService::new(
-        cached.clone(),
-        settings.files.types.clone(),
-        settings.limits.uploads,
-        FileLinks::new(public_url, regions),
-    )
 }
 
 /// Returns the ports that every chat uses, with caches in front of them.

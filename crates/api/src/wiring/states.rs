@@ -12,6 +12,7 @@ use cpu_pool::CpuPool;
 use domain::web_address;
 use kit::{
     auth::LargeResponses,
+    body::BodyMemory,
     layers::AllowedOrigins,
     readiness::Readiness,
     region::OwnRegion,
@@ -114,6 +115,7 @@ fn bodies(parts: &Parts<'_>) -> Result<Bodies> {
         schemas: documents::schemas(settings, &parts.public_url),
         cpu_pool: CpuPool::start().context("cannot start threads")?,
         sizes: settings.limits.sizes.clone(),
+        memory: BodyMemory::default(),
         deadline: settings.limits.body_deadline,
     })
 }

@@ -4,21 +4,25 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use application::{
-    Engines, Toolbox,
+    Engines, FileService, Toolbox,
     cache::{CachedPorts, Caches},
     chat::{ChatContext, TurnRunner},
     engines::BreakerHints,
+    files::FileLinks,
     node::Node,
     remote_turns::{ForwardedReplies, ReplyForwarder, ReplyReceiver},
     sweep::{LocalTurnReconciler, Sweeper},
     turns::CancellationListener,
 };
 use tokio::time::Instant;
+use web_documents::{Deadlines, WebDocuments};
 
 use super::Parts;
 
 /// The interval at which a shutdown checks if turns are still running.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The time in which a file on the web must be fetched.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time in which the ends of interrupted turns must be stored.
 const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -42,6 +46,19 @@ fn start_exchange(
     tasks.spawn(forwarder.run(stop.clone()));
     tasks.spawn(receiver.run(stop.clone()));
     tasks.spawn(cancellations.run(stop.clone()));
+}
+
+/// Builds the use cases of files, which messages may name on the web, too.
+fn file_service(parts: &Parts<'_>, cached: &CachedPorts) -> FileService {
+    let settings = parts.settings;
+    let web = WebDocuments::new(settings.outbound.allowed_hosts.clone());
+    let web = web.with_deadlines(Deadlines {
+        total: FETCH_TIMEOUT,
+        ..Deadlines::default()
+    });
+    let links = FileLinks::new(parts.public_url.clone(), Arc::clone(&parts.peers.listing));
+    let (types, quota) = (settings.files.types.clone(), settings.limits.uploads);
+    FileService::new(cached.clone(), types, quota, links).with_web(Arc::new(web))
 }
 
 /// The turns of this process.
@@ -68,6 +85,7 @@ impl Turns {
         let bus = Arc::clone(&parts.peers.links.bus);
         let context = ChatContext::new(
             chat.clone(),
+            Arc::new(file_service(parts, chat)),
             Arc::clone(engines),
             Arc::clone(node),
             Arc::clone(&caches.live),

@@ -3,7 +3,7 @@
 // `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
 // `tools N P`: text, a call, a call that fails, text of N words; `call NAME…`: text, calls of these tools,
 // their results; `fail`: a refusal; `fail N`: a
-// broken connection after N words; `calls [NAME, ARGUMENTS]…`, in JSON: text, these calls, what they
+// broken connection after N words; `look`: which pictures the message has; `calls [NAME, ARGUMENTS]…`, in JSON: text, these calls, what they
 // returned; `write N P` and a line break: what follows, N characters at a time;
 // anything else is echoed.
 import { createServer } from "node:http";
@@ -54,6 +54,17 @@ const planOf = (message, results) => {
   return { texts: [`You said: ${message}`] };
 };
 
+const textOf = (content) =>
+  typeof content === "string" ? content : content.flatMap(({ text }) => text ?? []).join("");
+
+// The types and sizes of the pictures of a message.
+const picturesIn = (content) =>
+  [content].flat().flatMap(({ image_url }) => {
+    if (!image_url) return [];
+    const [head, base64] = image_url.url.split(",");
+    return `${head.match(/data:(.*);base64/)[1]} of ${Buffer.from(base64, "base64").length} bytes`;
+  });
+
 // The results of the calls of the newest response.
 const resultsOf = (messages) =>
   messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1).map(({ content }) => content);
@@ -82,7 +93,12 @@ export const startModel = async () => {
     if (!request.complete || body === "") return response.destroy();
     const { messages } = JSON.parse(body);
     requests.push(messages);
-    const message = messages.findLast(({ role }) => role === "user").content;
+    const { content } = messages.findLast(({ role }) => role === "user");
+    const message = textOf(content);
+    if (message === "look") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      return write(response, { texts: ["I see ", picturesIn(content).join(", ")] });
+    }
     if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');
     response.writeHead(200, { "content-type": "text/event-stream" });
     return write(response, planOf(message, resultsOf(messages)));

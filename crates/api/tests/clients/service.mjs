@@ -19,6 +19,7 @@ const environment = (model, settings) => ({
   SERVER__DRAIN_SECONDS: "0",
   LLM__BASE_URL: model.url,
   LLM__MODEL: "test",
+  LLM__INPUTS: "image",
   LIMITS__STREAMS: "10000",
   ...Object.fromEntries(
     ["REQUESTS", "CHAT", "ADDRESS", "LOG_BYTES"].flatMap((name) =>

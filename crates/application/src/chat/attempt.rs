@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::{
     Audience, ConversationId, ConversationState, CredentialSource, IdempotencyEntry,
     IdempotencyKey, MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
+    UploadQuota,
 };
 use ports::ModelRequest;
 use writes::BeginTurn;
@@ -17,6 +18,8 @@ use crate::live_turns::TurnSubject;
 pub(super) struct ChatAttempt {
     pub(super) caller: Principal,
     pub(super) credential: Arc<CredentialSource>,
+    /// What the caller may upload on a day.
+    pub(super) quota: UploadQuota,
     pub(super) command: ChatCommand,
     /// The idempotency key, and what is stored with it.
     pub(super) idempotency: Option<IdempotencyEntry>,

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, FileId,
-    InputFault, MessageId, Principal, Problem, ProblemCode, Scope,
+    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
+    LimitOverrides,
+    MessageId, Principal, Problem, ProblemCode, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
@@ -14,7 +15,8 @@ use ports::{RepositoryError, ToolUse};
 use serde::Serialize;
 use writes::UnusableFile;
 
-use crate::{IdempotencyConflict, idempotency::IdempotentError};
+use super::attached::AttachedFile;
+use crate::{FileError, IdempotencyConflict, idempotency::IdempotentError};
 
 /// The caller of a chat.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,8 @@ pub struct ChatCaller<'a> {
     /// The credential by which it was authenticated. Tools that act for a user need it to be valid
     /// when they are called.
     pub credential: &'a Arc<CredentialSource>,
+    /// The limits of the credential.
+    pub limits: &'a LimitOverrides,
 }
 
 /// A message to an agent. An idempotency key is bound to its serialized form, which omits the
@@ -39,7 +43,7 @@ pub struct ChatCommand {
     pub message: Option<String>,
     /// The files of the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileId>,
+    pub files: Vec<AttachedFile>,
     /// The operator's instruction in place of a message: the agent writes first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
@@ -131,7 +135,9 @@ impl ChatCommand {
             .collect();
         let of_tools = check_client_tools(&self.client_tools).into_iter();
         faults.extend(of_tools.map(|fault| fault.below("/clientTools")));
-        let is_repeated = |(index, id): &(usize, &FileId)| self.files[..*index].contains(id);
+        let is_repeated = |(index, file): &(usize, &AttachedFile)| {
+            !file.is_new() && self.files[..*index].contains(file)
+        };
         let repeated = self.files.iter().enumerate().filter(is_repeated);
         faults.extend(repeated.map(|(index, _)| {
             let pointer = format!("/files/{index}");
@@ -204,6 +210,15 @@ pub enum ChatError {
         /// The index of the file in the message.
         index: usize,
     },
+    /// The file at this index, which the client sends, is not accepted, or cannot be stored.
+    #[error("a file is not stored")]
+    FileRefused {
+        /// The index of the file in the message.
+        index: usize,
+        /// The reason.
+        #[source]
+        error: FileError,
+    },
     /// The metadata is invalid, or the message contradicts its conversation.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
@@ -252,6 +267,10 @@ impl IdempotentError for ChatError {
                 | Self::FileNotFound
                 | Self::FileInUse
                 | Self::FileNotAccepted { .. }
+                | Self::FileRefused {
+                    error: FileError::NotAccepted(_),
+                    ..
+                }
                 | Self::Invalid(_)
                 | Self::ToolNotOffered { .. }
                 | Self::NotPermitted(_)

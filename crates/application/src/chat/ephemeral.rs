@@ -21,7 +21,9 @@ use writes::Reply;
 pub use self::past_messages::{PastCall, PastMessage};
 use self::past_messages::{history, steps};
 use super::{
-    AcceptedTurn, ChatCaller, ChatContext, ChatError, TurnRunner, target::find_agent,
+    AcceptedTurn, AttachedFile, ChatCaller, ChatContext, ChatError, TurnRunner,
+    files::{contents_in_memory, judge_files},
+    target::find_agent,
     tool_choice::check_tool_choice,
 };
 use crate::{
@@ -38,6 +40,9 @@ pub struct EphemeralChat {
     pub agent_id: AgentId,
     /// The user's text.
     pub message: String,
+    /// The files of the message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<AttachedFile>,
     /// The messages before it, oldest first.
     pub history: Vec<PastMessage>,
     /// The agent's messages after it, which have called tools of the client, oldest first.
@@ -116,15 +121,18 @@ impl TurnRunner {
         };
         let chain = context.engines.chain(&principal.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
+        let judged = judge_files(context, principal, &chat.files, (&agent, &chain)).await?;
         let user_id = chat.user_id.clone();
         let user = context
             .ports
             .find_user(&principal.tenant, user_id.as_deref())
             .await?;
-        let request = ModelRequest {
+        let mut request = ModelRequest {
             user,
+            files: judged.iter().map(|file| file.reference.clone()).collect(),
             ..chat.request(&subject, agent, tools, first_engine)
         };
+        request.file_contents = contents_in_memory(context, &request, judged).await?;
         let live = context.live.get_or_register(subject);
         Ok(EphemeralTurn {
             ownership: self.take_ownership(live, context.node.id()),
@@ -213,7 +221,7 @@ impl EphemeralTurn {
 
 impl EphemeralChat {
     fn check(&self) -> Result<(), Vec<InputFault>> {
-        if is_blank(&self.message) {
+        if self.files.is_empty() && is_blank(&self.message) {
             let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
             return Err(vec![fault]);
         }

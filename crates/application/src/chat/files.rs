@@ -1,61 +1,187 @@
-//! The files of a message: those that a client names, and what models receive of them.
+//! The files of a message: those that a client names or sends, and what models receive of them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use domain::{
-    Agent, FaultCode, FileId, FileKind, FileReference, HistoryMessage, InputFault, TenantId,
+    Agent, BlobKey, FaultCode, FileId, FileKind, FileReference, FileRefusal, HistoryMessage,
+    InputFault, Principal, TenantId, UploadQuota,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
-use ports::{BlobError, BlobStore, FileContents, ModelRequest, ReplyEngine, RepositoryError};
+use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
 
-use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
-use crate::{cache::CachedPorts, files::find_references};
+use super::{
+    ChatContext,
+    attached::{AttachedFile, NewFile},
+    command::ChatError,
+    fetched_files::Fetcher,
+};
+use crate::{FileError, cache::CachedPorts, engines::Candidate};
 
 /// The maximum number of files in a request to a model.
 const MAX_FILES: usize = 8;
-/// The maximum number of bytes of their contents, unless the operator sets another.
-pub(super) const DEFAULT_BYTES: u64 = 20 * 1024 * 1024;
 
-/// Finds the files of a message: those of a stored one that is answered again, or those that the client names.
-pub(super) async fn find_files(
-    ports: &CachedPorts,
-    attempt: &ChatAttempt,
-    target: &ChatTarget,
-) -> Result<Vec<FileReference>, ChatError> {
-    if let Some(answered) = target.answered() {
-        return Ok(answered.files.clone());
-    }
-    let (ids, caller) = (&attempt.command.files, &attempt.caller);
-    let found = find_references(ports, caller, ids, attempt.stamp.time).await?;
-    found.ok_or(ChatError::FileNotFound)
+/// The files of a message on their way to the store.
+pub(super) enum MessageFiles {
+    /// As the client sends them.
+    Sent(Vec<AttachedFile>),
+    /// Stored.
+    Stored(Vec<FileReference>),
 }
 
-/// Rejects files that the engine of the agent does not take, and more than `max_bytes`, which no request to a model
-/// contains.
-pub(super) async fn check_files(
-    files: &[FileReference],
-    agent: &Agent,
-    engine: &dyn ReplyEngine,
-    max_bytes: u64,
-) -> Result<(), ChatError> {
-    if files.is_empty() {
-        return Ok(());
+/// A file whose type is known.
+pub(super) struct JudgedFile {
+    /// Of a file that is not stored, with an id that no stored file has.
+    pub(super) reference: FileReference,
+    source: Source,
+}
+
+enum Source {
+    Blob(BlobKey),
+    New(NewFile),
+}
+
+/// Finds the files that a client attaches, and judges those that it sends, also if the engine takes them.
+pub(super) async fn judge_files(
+    context: &ChatContext,
+    caller: &Principal,
+    attached: &[AttachedFile],
+    (agent, chain): (&Agent, &[Candidate]),
+) -> Result<Vec<JudgedFile>, ChatError> {
+    let (ports, now) = (&context.ports, context.ports.clock.now());
+    let stored = attached.iter().filter_map(|file| match file {
+        AttachedFile::Stored(id) => Some(*id),
+        AttachedFile::Sent(_) | AttachedFile::Web(_) => None,
+    });
+    let stored: Vec<_> = stored.collect();
+    let found = match &*stored {
+        [] => Vec::new(),
+        ids => ports.files.find(&caller.tenant, ids).await?,
+    };
+    let mut web = Fetcher::new(context);
+    let mut judged = Vec::new();
+    for (index, file) in attached.iter().enumerate() {
+        let refused = |refusal| ChatError::FileRefused {
+            index,
+            error: FileError::NotAccepted(refusal),
+        };
+        judged.push(match file {
+            AttachedFile::Stored(id) => {
+                let mut found = found.iter();
+                let file = found.find(|it| it.file.reference.id == *id);
+                let file = file.filter(|file| file.may_be_read_by(caller, now));
+                let file = file.ok_or(ChatError::FileNotFound)?;
+                JudgedFile {
+                    reference: file.file.reference.clone(),
+                    source: Source::Blob(file.blob),
+                }
+            }
+            AttachedFile::Sent(sent) => {
+                JudgedFile::new(context, sent.file.clone()).map_err(refused)?
+            }
+            AttachedFile::Web(address) => {
+                let fetched = web.fetch(index, address).await?;
+                JudgedFile::new(context, fetched).map_err(refused)?
+            }
+        });
     }
-    let inputs = engine.inputs(&agent.config).await;
-    let takes = |file: &FileReference| {
+    let references = judged.iter().map(|file| &file.reference);
+    check_files(context, references.collect(), (agent, chain)).await?;
+    Ok(judged)
+}
+
+impl JudgedFile {
+    /// Judges a file that is not stored.
+    fn new(context: &ChatContext, file: NewFile) -> Result<Self, FileRefusal> {
+        let id = FileId::new(context.ports.ids.next_id());
+        let reference = context.files.judge(id, file.declared(), &file.content)?;
+        Ok(Self {
+            reference,
+            source: Source::New(file),
+        })
+    }
+}
+
+/// Stores the files that are not stored yet.
+pub(super) async fn store_files(
+    context: &ChatContext,
+    (caller, quota): (&Principal, UploadQuota),
+    judged: Vec<JudgedFile>,
+) -> Result<Vec<FileReference>, ChatError> {
+    let mut stored = Vec::new();
+    for (index, file) in judged.into_iter().enumerate() {
+        stored.push(match file.source {
+            Source::Blob(_) => file.reference,
+            Source::New(new) => {
+                let upload = new.into_upload(quota);
+                let created = context.files.upload(caller, upload, None).await;
+                let created = created.map_err(|error| ChatError::FileRefused { index, error })?;
+                created.value.reference
+            }
+        });
+    }
+    Ok(stored)
+}
+
+/// Rejects files that the agent's own engine, the first of the chain, does not take, and more than a request to a
+/// model contains.
+pub(super) async fn check_files(
+    context: &ChatContext,
+    files: Vec<&FileReference>,
+    (agent, chain): (&Agent, &[Candidate]),
+) -> Result<(), ChatError> {
+    let Some(own) = chain.first().filter(|_| !files.is_empty()) else {
+        return Ok(());
+    };
+    let inputs = own.engine.inputs(&agent.config).await;
+    let takes = |file: &&FileReference| {
         let kind = file.media_type.kind();
         kind.is_some_and(|kind| inputs.contains(kind))
     };
     if let Some(index) = files.iter().position(|file| !takes(file)) {
         return Err(ChatError::FileNotAccepted { index });
     }
-    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    if bytes > max_bytes && !engine.is_immediate() {
+    let (bytes, max_bytes): (u64, _) = (
+        files.iter().map(|file| file.bytes).sum(),
+        context.file_bytes,
+    );
+    if bytes > max_bytes && !own.engine.is_immediate() {
         let detail = format!("at most {max_bytes} bytes in a message");
         let fault = InputFault::new("/files", FaultCode::TooLarge, detail);
         return Err(ChatError::Invalid(vec![fault]));
     }
     Ok(())
+}
+
+/// Returns the contents of the files of a message that is not stored, as the model receives them.
+pub(super) async fn contents_in_memory(
+    context: &ChatContext,
+    request: &ModelRequest,
+    judged: Vec<JudgedFile>,
+) -> Result<Arc<FileContents>, ChatError> {
+    let mut contents = FileContents::new();
+    let chosen = chosen(request, context.file_bytes);
+    for file in judged {
+        if !chosen.contains(&file.reference) {
+            continue;
+        }
+        let bytes = match file.source {
+            Source::New(new) => Some(new.content),
+            Source::Blob(blob) => {
+                let Some(blobs) = context.ports.blobs.as_deref() else {
+                    continue;
+                };
+                let read = read_blob(blobs, blob, &file.reference).await;
+                read.map_err(|error| RepositoryError::Unavailable(error.into()))?
+            }
+        };
+        contents.extend(bytes.map(|bytes| (file.reference.id, bytes)));
+    }
+    Ok(Arc::new(with_texts_within(
+        contents,
+        &chosen,
+        text_limit(request),
+    )))
 }
 
 /// Returns the contents of the files that a model receives: those of the message, and then the newest of the
@@ -72,19 +198,18 @@ pub(super) async fn read_contents(
     let Some(blobs) = ports.blobs.as_deref() else {
         return Ok(Arc::default());
     };
-    let limit = request
-        .agent
-        .config
-        .history
-        .clone()
-        .unwrap_or_default()
-        .characters();
     let contents = read(ports, blobs, &request.tenant, &chosen).await?;
     Ok(Arc::new(with_texts_within(
         contents,
         &chosen,
-        limit as usize,
+        text_limit(request),
     )))
+}
+
+/// The maximum number of characters of all texts.
+fn text_limit(request: &ModelRequest) -> usize {
+    let limits = request.agent.config.history.clone();
+    limits.unwrap_or_default().characters() as usize
 }
 
 /// The files to send, those of the message first.
@@ -112,29 +237,39 @@ async fn read(
     blobs: &dyn BlobStore,
     tenant: &TenantId,
     chosen: &[FileReference],
-) -> Result<HashMap<FileId, Vec<u8>>, RepositoryError> {
+) -> Result<FileContents, RepositoryError> {
     let ids: Vec<_> = chosen.iter().map(|file| file.id).collect();
     let stored = ports.files.find(tenant, &ids).await?;
-    let read = stored.into_iter().map(|stored| async move {
+    let read = stored.iter().map(|stored| async {
         let reference = &stored.file.reference;
-        let pieces = match blobs.read(stored.blob, 0..reference.bytes).await {
-            Err(BlobError::NotFound) => {
-                tracing::error!(file = %reference.id, "the content of a file is lost");
-                return Ok(None);
-            }
-            pieces => pieces?,
-        };
-        let content = pieces.map_ok(|piece| piece.to_vec()).try_concat().await?;
-        Ok::<_, BlobError>(Some((reference.id, content)))
+        let content = read_blob(blobs, stored.blob, reference).await?;
+        Ok::<_, BlobError>(content.map(|content| (reference.id, content)))
     });
     let contents = try_join_all(read).await;
     let contents = contents.map_err(|error| RepositoryError::Unavailable(error.into()))?;
     Ok(contents.into_iter().flatten().collect())
 }
 
+/// Reads a content; `None` if it is lost.
+async fn read_blob(
+    blobs: &dyn BlobStore,
+    blob: BlobKey,
+    reference: &FileReference,
+) -> Result<Option<Bytes>, BlobError> {
+    let pieces = match blobs.read(blob, 0..reference.bytes).await {
+        Err(BlobError::NotFound) => {
+            tracing::error!(file = %reference.id, "the content of a file is lost");
+            return Ok(None);
+        }
+        pieces => pieces?,
+    };
+    let content = pieces.map_ok(|piece| piece.to_vec()).try_concat().await?;
+    Ok(Some(content.into()))
+}
+
 /// Cuts the texts, in the order of `files`, where all of them have `limit` characters.
 fn with_texts_within(
-    mut contents: HashMap<FileId, Vec<u8>>,
+    mut contents: FileContents,
     files: &[FileReference],
     limit: usize,
 ) -> FileContents {
@@ -152,7 +287,7 @@ fn with_texts_within(
         if let Some(at) = cut {
             let note = "\n[The rest of the file is cut off.]";
             let text = format!("{}{note}", &text[..at]);
-            *content = text.into_bytes();
+            *content = text.into_bytes().into();
         }
     }
     contents

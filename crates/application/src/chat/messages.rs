@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{ConversationId, Message, Principal, TurnId, TurnStatus};
 use ports::{FoundMessage, MessageReference, RepositoryError};
 
-use super::{ChatService, command::ChatError};
+use super::{AttachedFile, ChatService, command::ChatError};
 use crate::cache::CachedPorts;
 
 /// The time for which a client sends a request again.
@@ -58,11 +58,17 @@ impl ChatService {
         Ok(Some(found))
     }
 
-    /// Returns the turn of an edit that is sent again: that of a message that has this text, while
-    /// the turn is open or, if the message has superseded another one, shortly after.
-    pub fn repeated_edit(&self, found: &FoundMessage, text: &str) -> Option<TurnId> {
+    /// Returns the turn of an edit that is sent again: that of a message that has this text and these files,
+    /// while the turn is open or, if the message has superseded another one, shortly after.
+    pub fn repeated_edit(
+        &self,
+        found: &FoundMessage,
+        text: &str,
+        files: &[AttachedFile],
+    ) -> Option<TurnId> {
         let message = &found.message;
-        if message.content != text || message.superseded_at.is_some() {
+        let is_equal = message.content == text && AttachedFile::may_be_all(files, &message.files);
+        if !is_equal || message.superseded_at.is_some() {
             return None;
         }
         let is_repeated = match message.turn_status? {

@@ -8,11 +8,13 @@
 //! or starts its turn, `turn_task` runs the turn, and `finish` stores its end.
 
 mod accepted_turn;
+mod attached;
 mod attempt;
 mod attempt_state;
 mod command;
 mod conversation_locks;
 mod ephemeral;
+mod fetched_files;
 mod files;
 mod finish;
 mod follow;
@@ -28,12 +30,12 @@ mod turn_task;
 
 use std::sync::Arc;
 
-use domain::LEVEL;
-
+use domain::{IdempotencyEntry, IdempotencyRecord, LEVEL, TenantId};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
+pub use attached::{AttachedFile, FilePart, HeldMemory, SentFile, WebAddress};
 pub use command::{ChatCaller, ChatCommand, ChatError, OnBusy};
 pub use ephemeral::{EphemeralChat, PastCall, PastMessage};
 pub use messages::REPEATABLE_FOR;
@@ -44,7 +46,7 @@ pub(crate) use start::MAX_STORE_TIME;
 use pending_finishes::PendingFinishes;
 
 use crate::{
-    Engines,
+    Engines, FileService,
     cache::{CachedPorts, HistoryCache},
     detach_on_drop::Background,
     live_turns::LiveTurns,
@@ -56,6 +58,8 @@ use crate::{
 pub struct ChatContext {
     /// The stores, the clock and the ids.
     pub ports: CachedPorts,
+    /// The files of messages.
+    pub files: Arc<FileService>,
     /// The reply engines.
     pub engines: Arc<Engines>,
     /// The node of this process in the store.
@@ -77,6 +81,7 @@ impl ChatContext {
     /// Creates the context of a process whose turns are tasks of `tasks` on the current runtime.
     pub fn new(
         ports: CachedPorts,
+        files: Arc<FileService>,
         engines: Arc<Engines>,
         node: Arc<Node>,
         live: Arc<LiveTurns>,
@@ -85,6 +90,7 @@ impl ChatContext {
     ) -> Self {
         Self {
             ports,
+            files,
             engines,
             node,
             live,
@@ -106,6 +112,23 @@ impl ChatContext {
     #[must_use]
     pub fn with_file_bytes(self, file_bytes: u64) -> Self {
         Self { file_bytes, ..self }
+    }
+
+    /// Returns the earlier use of an idempotency key by a message with these files, so that none is fetched or
+    /// stored for a repetition.
+    async fn earlier_use(
+        &self,
+        tenant: &TenantId,
+        entry: Option<&IdempotencyEntry>,
+        files: &[AttachedFile],
+    ) -> Result<Option<IdempotencyRecord>, ChatError> {
+        let has_new = files.iter().any(AttachedFile::is_new);
+        let Some(entry) = entry.filter(|_| has_new) else {
+            return Ok(None);
+        };
+        let record = self.ports.idempotency.find(tenant, entry).await?;
+        // The message of a released key is sent again.
+        Ok(record.filter(|record| record.released_into.is_none()))
     }
 
     /// Waits until the tasks of the turns that requests have started have ended.

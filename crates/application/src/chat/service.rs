@@ -13,11 +13,13 @@ use tokio::time::timeout;
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
+    attached::AttachedFile,
     attempt::{ChatAttempt, Resumption, after_deletion},
     attempt_state::AttemptState,
     command::{ChatCaller, ChatCommand, ChatError},
     conversation_locks::ConversationLocks,
     ephemeral::EphemeralChat,
+    files::MessageFiles,
     runner::TurnRunner,
     start::{MAX_STORE_TIME, TurnStarter},
 };
@@ -77,8 +79,10 @@ impl ChatService {
         key: Option<IdempotencyKey>,
     ) -> impl Future<Output = Result<AcceptedTurn, ChatError>> + Send + use<> {
         let pipeline = Arc::clone(&self.pipeline);
+        let quota = self.context().files.quota(caller.principal, caller.limits);
         let (caller, credential) = (caller.principal.clone(), Arc::clone(caller.credential));
-        let sending = async move { pipeline.send(caller, credential, command, key).await };
+        let caller = (caller, credential, quota);
+        let sending = async move { pipeline.send(caller, command, key).await };
         DetachOnDrop::new(sending, self.pipeline.context.background.clone())
     }
 
@@ -142,6 +146,8 @@ impl ChatService {
             let caller = ChatCaller {
                 principal: &principal,
                 credential: &credential,
+                // Nothing is uploaded.
+                limits: &LimitOverrides::default(),
             };
             runner.start_claimed(caller, chat, key).await
         };
@@ -155,8 +161,7 @@ impl ChatService {
 impl ChatPipeline {
     async fn send(
         &self,
-        caller: Principal,
-        credential: Arc<CredentialSource>,
+        (caller, credential, quota): (Principal, Arc<CredentialSource>, UploadQuota),
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
@@ -176,8 +181,9 @@ impl ChatPipeline {
         {
             return Err(ChatError::AgentNotFound);
         }
-        let mut attempt = Arc::new(self.new_attempt(caller, credential, command, key));
-        let mut state = AttemptState::Resolving(None);
+        let mut files = MessageFiles::Sent(command.files.clone());
+        let mut attempt = Arc::new(self.new_attempt((caller, credential, quota), command, key));
+        let mut state = self.first_state(&attempt).await?;
         let mut passes = 0;
         loop {
             state = match state {
@@ -186,7 +192,7 @@ impl ChatPipeline {
                 }
                 AttemptState::Resolving(lock) => {
                     passes += 1;
-                    let resolved = self.starter.resolve(&attempt, lock).await;
+                    let resolved = self.starter.resolve(&attempt, &mut files, lock).await;
                     resolved.unwrap_or_else(AttemptState::rejected)
                 }
                 AttemptState::AnsweringInline(inline) => {
@@ -218,23 +224,38 @@ impl ChatPipeline {
         }
     }
 
+    /// Returns the state in which an attempt begins. An earlier use of its key decides it before files are stored.
+    async fn first_state(&self, attempt: &ChatAttempt) -> Result<AttemptState, ChatError> {
+        let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
+        let files = &attempt.command.files;
+        let earlier = self.context.earlier_use(tenant, entry, files).await?;
+        Ok(match earlier {
+            Some(record) => AttemptState::Decided(Ok(Idempotent::Replayed(record))),
+            None => AttemptState::Resolving(None),
+        })
+    }
+
     fn new_attempt(
         &self,
-        caller: Principal,
-        credential: Arc<CredentialSource>,
-        command: ChatCommand,
+        (caller, credential, quota): (Principal, Arc<CredentialSource>, UploadQuota),
+        mut command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> ChatAttempt {
         let ports = &self.context.ports;
         let now = ports.clock.now();
+        let idempotency = idempotency::new_entry(&caller, OPERATION, key, &command, now);
+        // An attempt lives as long as its turn.
+        let files = command.files.iter_mut();
+        files.for_each(AttachedFile::forget_content);
         ChatAttempt {
-            idempotency: idempotency::new_entry(&caller, OPERATION, key, &command, now),
+            idempotency,
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),
             },
             caller,
             credential,
+            quota,
             turn_id: TurnId::new(ports.ids.next_id()),
             message_id: MessageId::new(ports.ids.next_id()),
             reply_id: MessageId::new(ports.ids.next_id()),

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{Agent, ClientTool, FaultCode, InputFault, Problem, ProblemCode, fault::push_index};
+use domain::{
+    Agent, ClientTool, FaultCode, FileReference, InputFault, Problem, ProblemCode,
+    fault::push_index,
+};
 use ports::{Idempotent, RepositoryError, ToolChoice};
 use tokio::time::timeout;
 use writes::{CompletedTurn, ConversationTarget, RecordTurnOutcome, Reply};
@@ -17,7 +20,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{check_files, find_files},
+    files::{MessageFiles, check_files, judge_files, store_files},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -56,6 +59,7 @@ impl TurnStarter {
     pub(super) async fn resolve(
         &self,
         attempt: &ChatAttempt,
+        files: &mut MessageFiles,
         lock: Option<ConversationLock>,
     ) -> Result<AttemptState, ChatError> {
         if self.context.pending_finishes.is_full() {
@@ -67,16 +71,9 @@ impl TurnStarter {
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
         let checked = self.check_tool_choice(attempt, &target);
         checked.map_err(|detail| ChatError::ToolNotOffered { detail })?;
-        target.files = find_files(&self.context.ports, attempt, &target).await?;
-        if !target.files.is_empty() && self.context.is_upgrading() {
-            return Err(ProblemCode::Upgrading.into());
-        }
         let tenant = &attempt.caller.tenant;
         let chain = self.context.engines.chain(tenant, &target.agent);
-        if let Some(own) = chain.first() {
-            let (agent, max_bytes) = (&target.agent, self.context.file_bytes);
-            check_files(&target.files, agent, &*own.engine, max_bytes).await?;
-        }
+        target.files = self.files(attempt, &target, files, &chain).await?;
         let target = Arc::new(target);
         let mut chain = chain.into_iter();
         let engine = chain.next().filter(|it| it.engine.is_immediate());
@@ -110,6 +107,37 @@ impl TurnStarter {
             has_fallbacks: chain.next().is_some(),
             lock,
         }))
+    }
+
+    /// Returns the files of a message: those of a stored one that is answered again, or those of the client,
+    /// which are stored now, once.
+    async fn files(
+        &self,
+        attempt: &ChatAttempt,
+        target: &ChatTarget,
+        files: &mut MessageFiles,
+        chain: &[Candidate],
+    ) -> Result<Vec<FileReference>, ChatError> {
+        let (context, caller) = (&self.context, &attempt.caller);
+        let engines = (&*target.agent, chain);
+        let answered = target.answered();
+        if answered.map_or(attempt.command.files.is_empty(), |it| it.files.is_empty()) {
+            return Ok(Vec::new());
+        }
+        if context.is_upgrading() {
+            return Err(ProblemCode::Upgrading.into());
+        }
+        if let Some(answered) = answered {
+            check_files(context, answered.files.iter().collect(), engines).await?;
+            return Ok(answered.files.clone());
+        }
+        let judged = match files {
+            MessageFiles::Stored(stored) => return Ok(stored.clone()),
+            MessageFiles::Sent(sent) => judge_files(context, caller, sent, engines).await?,
+        };
+        let stored = store_files(context, (caller, attempt.quota), judged).await?;
+        *files = MessageFiles::Stored(stored.clone());
+        Ok(stored)
     }
 
     /// Waits for the earlier turns of the conversation that are answered inline: each changes the

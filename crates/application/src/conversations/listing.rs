@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{ConversationError, ConversationService, own_user_id};
+use crate::chat::AttachedFile;
 
 /// The number of newest messages among which a recent one is searched.
 const RECENT_MESSAGES: usize = 20;
@@ -181,7 +182,7 @@ impl ConversationService {
         &self,
         caller: &Principal,
         id: ConversationId,
-        text: &str,
+        (text, files): (&str, &[AttachedFile]),
         age: Duration,
     ) -> Result<Option<Message>, ConversationError> {
         let order = ListingOrder::Descending;
@@ -190,7 +191,9 @@ impl ConversationService {
         let now = self.ports.clock.now();
         let is_wanted = |message: &Message| {
             let is_recent = now < message.created_at + age;
-            message.role == Role::User && message.content == text && is_recent
+            let is_equal =
+                message.content == text && AttachedFile::may_be_all(files, &message.files);
+            message.role == Role::User && is_equal && is_recent
         };
         Ok(page.items.into_iter().find(is_wanted))
     }

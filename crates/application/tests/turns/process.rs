@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use application::{
-    ChatCommand, ChatError, ChatService, Engines, Toolbox, TurnService,
+    ChatCommand, ChatError, ChatService, Engines, FileService, Toolbox, TurnService,
     cache::{
         CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedUsers,
         CachedWrites, Caches, FollowedTurns,
@@ -17,7 +17,8 @@ use application::{
 };
 use contract::fixture;
 use domain::{
-    ConversationId, CredentialSource, IdempotencyKey, Principal, Scopes, config::Metadata,
+    AcceptedTypes, ConversationId, CredentialSource, IdempotencyKey, Principal, Scopes,
+    config::Metadata,
 };
 use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};
@@ -60,8 +61,10 @@ impl Process {
         let forwarded = ForwardedReplies::new(Arc::clone(&bus), Arc::clone(&node));
         let forwarded = Arc::new(forwarded);
         let context_over = |writes| {
+            let ports = cached_ports(fixture, &caches, writes);
             Arc::new(ChatContext::new(
-                cached_ports(fixture, &caches, writes),
+                ports.clone(),
+                Arc::new(FileService::new(ports, AcceptedTypes::default())),
                 Arc::clone(&engines),
                 Arc::clone(&node),
                 Arc::clone(&caches.live),
@@ -134,6 +137,7 @@ impl Process {
         let caller = ChatCaller {
             principal: &caller(),
             credential: &Arc::new(CredentialSource::ExternalToken),
+            limits: &LimitOverrides::default(),
         };
         self.chat.send(caller, command, key).await
     }

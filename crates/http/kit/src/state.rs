@@ -22,8 +22,13 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "address-guard")]
 use crate::auth::AddressGuard;
 use crate::{
-    auth::LargeResponses, body::Schemas, layers::AllowedOrigins, operations::OperationTable,
-    readiness::Readiness, region::OwnRegion, socket_limits::SocketLimits,
+    auth::LargeResponses,
+    body::{BodyMemory, Schemas},
+    layers::AllowedOrigins,
+    operations::OperationTable,
+    readiness::Readiness,
+    region::OwnRegion,
+    socket_limits::SocketLimits,
 };
 
 /// A value that is built when it is first used.
@@ -90,6 +95,8 @@ pub struct Bodies {
     pub cpu_pool: Arc<CpuPool>,
     /// The maximum sizes.
     pub sizes: Sizes,
+    /// The memory for bodies with files.
+    pub memory: BodyMemory,
     /// The time in which a body must arrive.
     pub deadline: Duration,
 }
@@ -116,7 +123,7 @@ pub struct Services {
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
     /// Files.
-    pub files: FileService,
+    pub files: Arc<FileService>,
     /// Users.
     pub users: UserService,
     /// Exports.

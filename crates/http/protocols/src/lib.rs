@@ -11,6 +11,7 @@ pub mod ai_sdk;
 mod answers;
 mod client_tools;
 mod end_user;
+mod file_parts;
 pub mod openai;
 mod resend;
 

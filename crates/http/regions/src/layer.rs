@@ -14,7 +14,7 @@ use actix_web::{
 use domain::{ProblemCode, Seq};
 use futures::StreamExt as _;
 use kit::{
-    layers::{RoutePattern, read_file, reject},
+    layers::{RoutePattern, forget_body, read_file, reject},
     operations::{Access, Operation, Served},
     problem::ApiError,
     region::{X_CONSISTENCY, X_SERVED_BY},
@@ -159,6 +159,7 @@ async fn forward_request(
         Err(error) => return reject(request, error),
     };
     let response = forward(state, far, operation, request.request(), body).await;
+    forget_body(request.request());
     answered_at_home(operation, request, response)
 }
 

@@ -3,7 +3,7 @@
 use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
-use domain::FinishReason;
+use domain::{FileKind, FinishReason};
 use futures::{StreamExt as _, stream};
 use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError, RequestedCall};
 use tokio::time::sleep;
@@ -13,7 +13,8 @@ use crate::{
     shared_state::{OpenStream, SharedState},
 };
 
-/// An engine that follows scripts. Its clones share their state: a service gets one, and the test
+/// An engine that follows scripts. A message that is no script is returned, with the types and sizes of the files that
+/// the engine receives. Its clones share their state: a service gets one, and the test
 /// keeps another.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedEngine {
@@ -56,9 +57,18 @@ impl ScriptedEngine {
 
 #[async_trait]
 impl ReplyEngine for ScriptedEngine {
+    fn takes(&self, kind: FileKind) -> bool {
+        matches!(kind, FileKind::Text | FileKind::Image)
+    }
+
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         self.state.count_request();
-        let plan = PlannedReply::from_message(&request.message);
+        let files = request.files.iter().filter_map(|file| {
+            let content = request.file_contents.get(&file.id)?;
+            Some(format!(" {}:{}", file.media_type.as_str(), content.len()))
+        });
+        let files: String = files.collect();
+        let plan = PlannedReply::from_message(&format!("{}{files}", request.message));
         let plan = plan.map_err(|error| ReplyError::Rejected(error.into()))?;
         if let Some(functions) = plan.calls.get(request.steps.len()) {
             return Ok(calls_of(functions));

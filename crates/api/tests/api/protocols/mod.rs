@@ -2,6 +2,8 @@
 
 mod ag_ui;
 pub(crate) mod ai_sdk;
+mod files;
+mod large_bodies;
 mod openai;
 mod pages;
 mod preflights;

@@ -5,6 +5,7 @@ import * as current from '@ag-ui/client';
 import * as earlier from '@ag-ui/client-0-0-59';
 
 import { end, same, say } from '../cases.mjs';
+import { photo } from '../photo.mjs';
 import { startService } from '../service.mjs';
 
 const service = await startService();
@@ -53,6 +54,17 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   let stored = await service.stored(rules, `plain-${version}`);
   same(stored.messages.map((it) => it.clientMessageId ?? it.id), agent.messages.map((it) => it.id), 'ids');
   log('two turns of one conversation; ids equal the stored ones');
+
+  // A photo.
+  agent = agentOf(model, `photo-${version}`);
+  const image = { type: 'image', source: { type: 'data', value: photo.base64, mimeType: photo.mediaType } };
+  const looked = await run(agent, [{ type: 'text', text: 'look' }, image]);
+  same(looked.newMessages.map((it) => it.content), [`I see image/png of ${photo.bytes} bytes`], 'reply to a photo');
+  stored = await service.stored(model, `photo-${version}`);
+  same(stored.messages[0].files.map((it) => [it.mediaType, it.bytes]), [['image/png', photo.bytes]], 'stored photo');
+  const again = await run(agent, 'Hello');
+  same(again.newMessages.map((it) => it.content), ['You said: Hello'], 'reply after a photo');
+  log('a photo reaches the model');
 
   // Tools, before and after text.
   agent = agentOf(model, `tools-${version}`);

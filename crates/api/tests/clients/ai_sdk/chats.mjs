@@ -1,6 +1,7 @@
 // The AI SDK in Node.js against the service: `node chats.mjs BINARY [6|7]`.
 import assert from "node:assert/strict";
 import { end, runCases, until } from "../cases.mjs";
+import { photo } from "../photo.mjs";
 import { startService } from "../service.mjs";
 import { assertEqualMessages, hasReply, newChat, sdk, textOf, texts } from "./chat.mjs";
 
@@ -43,6 +44,21 @@ const cases = {
     assert.equal((await turns(id)).length, 2);
     const history = model.requests.at(-1).filter((message) => message.role !== "system");
     assert.deepEqual(history.map((message) => message.content), ["words 5", "word1 word2 word3 word4 word5 ", "Hello"]);
+  },
+  async "sends a photo"() {
+    const { chat, id } = open();
+    const { mediaType, url, name: filename } = photo;
+    await chat.sendMessage({ text: "look", files: [{ type: "file", mediaType, url, filename }] });
+    assert.equal(chat.status, "ready", String(chat.error));
+    assert.equal(textOf(chat.lastMessage), `I see ${mediaType} of ${photo.bytes} bytes`);
+    const { messages } = await service.stored(agent, id);
+    const [{ id: _, ...file }] = messages[0].files;
+    assert.deepEqual(file, { name: filename, mediaType, bytes: photo.bytes });
+    // The whole history is sent again.
+    await chat.sendMessage({ text: "Hello" });
+    assert.equal(textOf(chat.lastMessage), "You said: Hello");
+    await chat.sendMessage({ text: "look", files: [{ type: "file", mediaType, url: "data:image/png;base64,PGI+" }] });
+    assert.match(String(chat.error), /\/messages\/4\/parts\/0/);
   },
   async "shows tools where they happened"() {
     const { chat, stored } = open();
@@ -251,7 +267,7 @@ const cases = {
     assert.match(await refused({ key: "agk_wrong" }, { text: "x" }), /^The credential is not valid\. .*\(invalid_credentials, request /);
     assert.match(await refused({}, { text: "" }), /\/message: .*\(validation_failed, request /);
     const file = { type: "file", mediaType: "text/plain", url: "data:text/plain,x" };
-    assert.match(await refused({}, { text: "x", files: [file] }), /files are not supported/);
+    assert.match(await refused({}, { text: "x", files: [file] }), /must be a data URL with base64/);
     assert.match(await refused({ id: "a b" }, { text: "x" }), /\/id: must be 1 to 128 characters/);
   },
   async "cuts a stream whose key is revoked"() {

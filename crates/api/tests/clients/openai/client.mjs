@@ -4,6 +4,7 @@
 import { createServer, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { photo } from '../photo.mjs'
 
 const order = JSON.parse(await text(process.stdin))
 const { OpenAI } = await import(order.package)
@@ -108,6 +109,22 @@ const cases = {
     })
     const { id, object, created, model, choices } = completion
     return { id, object, age: Math.floor(Date.now() / 1000) - created, model, choices }
+  },
+
+  async photo() {
+    const image = { type: 'image_url', image_url: { url: photo.url, detail: 'auto' } }
+    const note = { type: 'file', file: { filename: 'note.txt', file_data: 'data:text/plain;base64,SGVsbG8=' } }
+    const message = { role: 'user', content: [{ type: 'text', text: 'See' }, image, note] }
+    const key = newKey('photo')
+    const texts = []
+    for (const more of [{}, stored(key)]) {
+      const completion = await client().chat.completions.create({ model: order.agents.scripted, messages: [message], ...more })
+      texts.push(completion.choices[0].message.content)
+    }
+    const files = (await messagesOf(key))[0].files.map(({ name, mediaType, bytes }) => ({ name, mediaType, bytes }))
+    image.image_url.url = 'data:image/png;base64,PGI+'
+    const request = { model: order.agents.scripted, messages: [message] }
+    return { texts, files, error: await failure(client().chat.completions.create(request)) }
   },
 
   async stream() {

@@ -2,6 +2,7 @@
 from stdin, and prints what each case received. `agents.scripted` replies to scripts."""
 
 import asyncio
+import base64
 import json
 import sys
 import uuid
@@ -91,6 +92,18 @@ def stream_async():
 def fails_in_the_middle():
     script = {"words": 6, "pauseMs": 20, "failAfter": 3, "fail": "invalid_reply"}
     return collect(client().chat.completions.create(**ask(script, stream=True)))
+
+
+def photo():
+    content = base64.b64encode(bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(17)).decode()
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{content}"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "See"}, image]}]
+    key = f"photo-{uuid.uuid4()}"
+    texts = []
+    for more in [{}, {"metadata": {"conversation_key": key}}]:
+        completion = client().chat.completions.create(model=SCRIPTED, messages=messages, **more)
+        texts.append(completion.choices[0].message.content)
+    return {"texts": texts, "types": [file["mediaType"] for file in stored(key, "messages")[0]["files"]]}
 
 
 def models():
@@ -184,6 +197,7 @@ cases = {
     "stream": stream,
     "streamAsync": stream_async,
     "failsInTheMiddle": fails_in_the_middle,
+    "photo": photo,
     "models": models,
     "errors": errors,
     "retries": retries,

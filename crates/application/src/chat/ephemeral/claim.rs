@@ -45,14 +45,18 @@ impl TurnRunner {
         // A stored chat is another command.
         let entry = entry(principal, OPERATION, key, &("unrecorded", &chat), now);
         for _ in 0..MAX_PASSES {
-            let outcome = match self.ephemeral_turn(caller, chat.clone()).await {
-                Ok(turn) => match self.claim(turn, &entry).await? {
-                    Some(claimed) => Ok(claimed),
-                    None => continue,
-                },
-                Err(error) => Err(error),
-            };
             let (records, tenant) = (&*context.ports.idempotency, &principal.tenant);
+            let earlier = context.earlier_use(tenant, Some(&entry), &chat.files);
+            let outcome = match earlier.await? {
+                Some(record) => Ok(Idempotent::Replayed(record)),
+                None => match self.ephemeral_turn(caller, chat.clone()).await {
+                    Ok(turn) => match self.claim(turn, &entry).await? {
+                        Some(claimed) => Ok(claimed),
+                        None => continue,
+                    },
+                    Err(error) => Err(error),
+                },
+            };
             let record = match check_key(records, tenant, Some(&entry), outcome).await? {
                 Idempotent::Applied(turn) => return Ok(self.run_ephemeral(turn)),
                 Idempotent::Replayed(record) => record,

@@ -4,11 +4,15 @@
 //! ([`Schemas`]), and only then converted to its type. The domain checks afterwards what a schema
 //! cannot express.
 
+mod memory;
 mod parse;
 mod schema;
 mod validation;
+mod without_files;
 
-pub use parse::{BodyError, Unchecked, parse_value, read, typed};
+pub(crate) use memory::TakenMemory;
+pub use memory::{BodyMemory, MAX_BODY_WITH_FILES};
+pub use parse::{BodyError, Unchecked, parse_value, read, read_with_files, typed};
 pub use schema::{SchemaError, Schemas};
 
 /// The pattern of the channels of sockets.

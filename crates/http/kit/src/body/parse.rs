@@ -7,7 +7,7 @@ use domain::{
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
-use super::schema::Schemas;
+use super::{schema::Schemas, without_files::bytes_without_files};
 
 /// The reason for which a body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum BodyError {
     },
     /// It is JSON, but does not match the schema: `validation_failed`.
     Faults(Vec<InputFault>),
+    /// It is too large without the files in it: `body_too_large`.
+    TooLarge,
 }
 
 /// Converts a value that matches the component `schema` into its type.
@@ -61,6 +63,14 @@ pub fn read(bytes: &[u8]) -> Result<Unchecked, BodyError> {
             detail: detail(&error),
         }),
     }
+}
+
+/// Parses a text that may contain files, and has at most `max` bytes without them.
+pub fn read_with_files(bytes: &[u8], max: usize) -> Result<Unchecked, BodyError> {
+    if bytes.len() > max && bytes_without_files(bytes) > max {
+        return Err(BodyError::TooLarge);
+    }
+    read(bytes)
 }
 
 fn detail(error: &JsonError) -> String {

@@ -2,11 +2,11 @@
 
 use application::{
     ChatCommand,
-    chat::{EphemeralChat, OnBusy, PastMessage},
+    chat::{AttachedFile, EphemeralChat, OnBusy, PastMessage},
 };
 use domain::{
-    ClientTool, ConversationId, ConversationKey, FaultCode, FileId, InputFault, MessageId,
-    ProblemCode, Role, config::Metadata,
+    ClientTool, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode,
+    Role, config::Metadata,
 };
 use ports::ToolUse;
 use serde::{Deserialize, Serialize};
@@ -174,8 +174,7 @@ impl ChatRequest {
             let id = id.parse();
             id.map_err(|_malformed| ProblemCode::ConversationNotFound)
         };
-        let parse_file = |id: &String| id.parse().map_err(|_malformed| ProblemCode::FileNotFound);
-        let files: Result<Vec<FileId>, _> = self.files.iter().map(parse_file).collect();
+        let files = attached(&self.files)?;
         let key = self.conversation_key.as_deref();
         let key = key.map(|key| conversation_key("/conversationKey", key));
         let key = key.transpose()?;
@@ -190,7 +189,7 @@ impl ChatRequest {
         Ok(ChatCommand {
             agent_id: self.agent_id.map(parse_agent).transpose()?,
             message: self.message,
-            files: files?,
+            files,
             instruction: self.instruction,
             conversation_id: self.conversation_id.map(parse_conversation).transpose()?,
             conversation_key: key,
@@ -224,7 +223,6 @@ impl ChatRequest {
             ("/metadata", !self.metadata.is_empty()),
             ("/clientMessageId", self.client_message_id.is_some()),
             ("/clientTools", !self.client_tools.is_empty()),
-            ("/files", !self.files.is_empty()),
             ("/onBusy", self.on_busy != WhenBusy::Queue),
         ];
         let detail = "cannot be combined with 'store: false'";
@@ -233,17 +231,16 @@ impl ChatRequest {
             .filter(|(_, is_given)| *is_given)
             .map(|(pointer, _)| InputFault::new(pointer, FaultCode::NotCombinable, detail))
             .collect();
+        let has_content = self.message.is_some() || !self.files.is_empty();
         for (pointer, is_given) in [
             ("/agentId", self.agent_id.is_some()),
-            ("/message", self.message.is_some()),
+            ("/message", has_content),
         ] {
             if !is_given {
                 faults.push(InputFault::new(pointer, FaultCode::Required, "required"));
             }
         }
-        let (Some(agent_id), Some(message), true) =
-            (self.agent_id, self.message, faults.is_empty())
-        else {
+        let (Some(agent_id), true) = (self.agent_id, faults.is_empty()) else {
             return Err(ApiError::faults(ProblemCode::ValidationFailed, faults));
         };
         let history = self.history.into_iter();
@@ -251,7 +248,8 @@ impl ChatRequest {
             agent_id: agent_id
                 .parse()
                 .map_err(|_malformed| ProblemCode::AgentNotFound)?,
-            message,
+            message: self.message.unwrap_or_default(),
+            files: attached(&self.files)?,
             history: history
                 .map(|item| PastMessage::new(item.role, item.content))
                 .collect(),
@@ -263,6 +261,14 @@ impl ChatRequest {
             request_id,
         })
     }
+}
+
+fn attached(ids: &[String]) -> Result<Vec<AttachedFile>, ProblemCode> {
+    let parse = |id: &String| match id.parse() {
+        Ok(id) => Ok(AttachedFile::Stored(id)),
+        Err(_malformed) => Err(ProblemCode::FileNotFound),
+    };
+    ids.iter().map(parse).collect()
 }
 
 fn not_combinable(pointer: &str, detail: &str) -> ApiError {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use access::AuthContext;
 use actix_web::{
-    Error, HttpMessage as _,
+    Error, HttpMessage as _, HttpRequest,
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
     http::{Version, header},
@@ -17,9 +17,10 @@ use server::ConnectionState;
 
 use super::{head::check_head, reject, unread_body::UnreadBody};
 use crate::{
-    operations,
+    body::{MAX_BODY_WITH_FILES, TakenMemory},
+    operations::{self, Operation},
     problem::ApiError,
-    request::{max_body_bytes as max_body_bytes_of_file, routed_path},
+    request::{Pace, max_body_bytes as max_body_bytes_of_file, routed_path},
     state::HttpState,
 };
 
@@ -59,8 +60,13 @@ async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
             "an upgrade must not have a body",
         ));
     }
-    if takes_file(request, &state) {
+    let operation = operation_of_caller(request, &state);
+    if operation.is_some_and(|operation| operation.takes_file) {
         check_declared(request, max_file_bytes(request, &state))?;
+    } else if operation.is_some_and(|operation| operation.contains_files) {
+        let body = read_with_files(request, &state).await?;
+        request.set_payload(Payload::from(body));
+        ConnectionState::of(request.request()).body_received();
     } else if let Some(max) = max_body_bytes(request, &state) {
         let body = read_limited(request, &state, max).await?;
         request.set_payload(Payload::from(body));
@@ -99,12 +105,12 @@ fn own_body_bytes(request: &ServiceRequest, state: &HttpState) -> Option<usize> 
     operation?.body_bytes
 }
 
-/// Returns true if a handler reads the body itself, for a caller that is known.
-fn takes_file(request: &ServiceRequest, state: &HttpState) -> bool {
+/// Returns the operation of a caller that is known.
+fn operation_of_caller(request: &ServiceRequest, state: &HttpState) -> Option<&'static Operation> {
     let path = routed_path(request.request());
     let operation = state.operations.of_request(request.method().as_str(), path);
     let is_known = request.extensions().contains::<Arc<AuthContext>>();
-    is_known && operation.is_some_and(|operation| operation.takes_file)
+    operation.filter(|_| is_known)
 }
 
 fn is_upgrade(request: &ServiceRequest, state: &HttpState) -> bool {
@@ -168,6 +174,49 @@ async fn read_limited(
     // If the request is rejected, the rest of the body is needed again.
     request.set_payload(payload);
     collected.map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
+}
+
+/// Reads a body that may contain files. A short one must arrive as other bodies do.
+async fn read_with_files(
+    request: &mut ServiceRequest,
+    state: &HttpState,
+) -> Result<Bytes, ApiError> {
+    let usual = state.bodies.sizes.body_bytes as usize;
+    let max = usual.max(MAX_BODY_WITH_FILES);
+    let declared = check_declared(request, max)?;
+    if declared.is_some_and(|declared| declared <= usual) {
+        return read_limited(request, state, usual).await;
+    }
+    let mut memory = state.bodies.memory.take(declared)?;
+    let mut payload = request.take_payload();
+    let collected = collect_paced(&mut payload, (max, declared), &mut memory, state).await;
+    request.set_payload(payload);
+    request.extensions_mut().insert(memory);
+    collected
+}
+
+async fn collect_paced(
+    payload: &mut Payload,
+    (max, declared): (usize, Option<usize>),
+    memory: &mut TakenMemory,
+    state: &HttpState,
+) -> Result<Bytes, ApiError> {
+    let mut body = BytesMut::with_capacity(declared.unwrap_or(0));
+    let mut pace = Pace::new(state.bodies.deadline);
+    while let Some(chunk) = pace.next(payload).await? {
+        let size = body.len() + chunk.len();
+        if size > max {
+            return Err(ApiError::new(ProblemCode::BodyTooLarge));
+        }
+        memory.grow_to(size)?;
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// Gives the memory of a body back that has been passed on to another region.
+pub fn forget_body(request: &HttpRequest) {
+    request.extensions_mut().remove::<TakenMemory>();
 }
 
 async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<Bytes, ApiError> {

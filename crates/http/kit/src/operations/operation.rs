@@ -100,6 +100,8 @@ pub struct Operation {
     pub takes_file: bool,
     /// A link in the query is enough, without a credential.
     pub takes_link: bool,
+    /// The request body may contain files, and is larger then.
+    pub contains_files: bool,
     /// The request body may be omitted.
     pub optional_body: bool,
     /// The request body refers to an agent, which may not exist.
@@ -151,6 +153,7 @@ impl Operation {
             body_bytes: None,
             takes_file: false,
             takes_link: false,
+            contains_files: false,
             optional_body: false,
             names_agent: false,
             unlimited: false,

@@ -244,6 +244,7 @@ impl From<ChatError> for ApiError {
                     InputFault::new(format!("/files/{index}"), FaultCode::UnknownValue, detail);
                 Self::faults(ProblemCode::FileTypeNotAccepted, vec![fault])
             }
+            ChatError::FileRefused { index, error } => refused_file(index, error),
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::ToolNotOffered { detail } => {
                 Self::invalid("", FaultCode::UnknownValue, detail)
@@ -258,6 +259,20 @@ impl From<ChatError> for ApiError {
             ChatError::Idempotency(conflict) => conflict.into(),
             ChatError::Store(error) => error.into(),
         }
+    }
+}
+
+/// Returns the error of a file that a message contains, with its place.
+fn refused_file(index: usize, error: FileError) -> ApiError {
+    let error = ApiError::from(error);
+    if error.code.status() != 422 {
+        return error;
+    }
+    let detail = error.detail.as_deref().unwrap_or("is not accepted");
+    let fault = InputFault::new(format!("/files/{index}"), FaultCode::UnknownValue, detail);
+    ApiError {
+        faults: vec![fault.into()],
+        ..error
     }
 }
 
@@ -375,6 +390,7 @@ impl From<BodyError> for ApiError {
                 Self::new(ProblemCode::MalformedJson).with_detail(detail)
             }
             BodyError::Faults(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            BodyError::TooLarge => Self::new(ProblemCode::BodyTooLarge),
         }
     }
 }

@@ -9,6 +9,7 @@ use actix_web::{
     http::header,
     web::{Bytes, Data},
 };
+use application::chat::HeldMemory;
 use cpu_pool::PoolError;
 use domain::{AgentDraft, ConversationKey, FaultCode, ProblemCode};
 use futures::{FutureExt, StreamExt as _, future::LocalBoxFuture};
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use crate::{
     auth::unauthenticated,
-    body::{self, BodyError},
+    body::{self, BodyError, TakenMemory},
     problem::ApiError,
     state::HttpState,
 };
@@ -90,6 +91,37 @@ impl<T: DeserializeOwned + 'static> FromRequest for LenientJson<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let received = receive_body(request, payload, &["application/json"]);
         async move { typed_leniently(received.await?.parse().await?).map(Self) }.boxed_local()
+    }
+}
+
+/// A body of a protocol that may contain files.
+pub struct JsonWithFiles<T> {
+    /// The body.
+    pub body: T,
+    /// The memory of a long one, to be held as long as its files are in memory.
+    pub memory: Option<HeldMemory>,
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for JsonWithFiles<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let received = receive_body(request, payload, &["application/json"]);
+        let memory = request.extensions_mut().remove::<TakenMemory>();
+        async move {
+            let received = received.await?;
+            let read = |bytes: &[u8], state: &HttpState| {
+                let max = state.bodies.sizes.body_bytes as usize;
+                body::read_with_files(bytes, max)?.without_schema()
+            };
+            let value = received.read(read).await?;
+            Ok(Self {
+                body: typed_leniently(value)?,
+                memory: memory.map(|memory| Arc::new(memory) as HeldMemory),
+            })
+        }
+        .boxed_local()
     }
 }
 

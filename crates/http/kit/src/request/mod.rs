@@ -4,6 +4,7 @@ mod accept;
 mod idempotency;
 mod json;
 mod multipart;
+mod pace;
 mod page_permit;
 mod path;
 mod preconditions;
@@ -15,8 +16,10 @@ pub use idempotency::{
     IDEMPOTENCY_KEY, IdempotencyHeader, REPLAYED, created_response, mark_replayed,
 };
 pub use json::{
-    Json, JsonBody, LenientJson, MergePatch, OptionalJson, conversation_key, typed_leniently,
+    Json, JsonBody, JsonWithFiles, LenientJson, MergePatch, OptionalJson, conversation_key,
+    typed_leniently,
 };
+pub(crate) use pace::Pace;
 pub use page_permit::PagePermit;
 pub use path::{PathId, ResourceId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};

@@ -1,6 +1,6 @@
 //! Bodies that are a file: they are streamed, and never in memory as a whole.
 
-use std::{future::ready, io, mem, time::Duration};
+use std::{future::ready, mem, time::Duration};
 
 use actix_web::{
     FromRequest, HttpMessage as _, HttpRequest,
@@ -17,17 +17,11 @@ use futures::{
 };
 use ports::BlobError;
 use server::ConnectionState;
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::sync::mpsc;
 use tokio_util::bytes::Bytes;
 
-use super::multipart;
+use super::{multipart, pace::Pace};
 use crate::{layers::UnreadBody, problem::ApiError, state::HttpState};
-
-/// The average number of bytes in a second that must arrive, once the deadline of other bodies is over.
-const MIN_BYTES_PER_SECOND: u64 = 16 * 1024;
 
 /// A request whose body is a file.
 pub struct Upload {
@@ -107,14 +101,13 @@ impl Upload {
 
     /// Passes the body on as it arrives.
     async fn receive(&mut self, sender: mpsc::Sender<Result<Bytes, ApiError>>) {
-        let started = Instant::now();
-        let mut received = 0;
+        let mut pace = Pace::new(self.deadline);
+        let limit = max_body_bytes(self.request.headers(), self.limit);
         loop {
-            let next = timeout(self.deadline, self.payload.next());
             let next = tokio::select! {
                 // The end of a body is noticed, although its reader needs no more.
                 biased;
-                next = next => next,
+                next = pace.next(&mut self.payload) => next,
                 () = sender.closed() => return,
             };
             let chunk = match next {
@@ -123,29 +116,17 @@ impl Upload {
                     self.is_whole = true;
                     return;
                 }
-                Ok(Some(Ok(chunk))) => {
-                    received += chunk.len() as u64;
-                    self.check(received, started.elapsed()).map(|()| chunk)
+                Ok(Some(_)) if pace.received() > limit => {
+                    Err(ApiError::new(ProblemCode::BodyTooLarge))
                 }
-                Ok(Some(Err(error))) => Err(cut_off(&error)),
-                Err(_elapsed) => Err(ApiError::new(ProblemCode::RequestTimeout)),
+                Ok(Some(chunk)) => Ok(chunk),
+                Err(error) => Err(error),
             };
             let is_end = chunk.is_err();
             if sender.send(chunk).await.is_err() || is_end {
                 return;
             }
         }
-    }
-
-    fn check(&self, received: u64, elapsed: Duration) -> Result<(), ApiError> {
-        if received > max_body_bytes(self.request.headers(), self.limit) {
-            return Err(ApiError::new(ProblemCode::BodyTooLarge));
-        }
-        let is_slow = received / MIN_BYTES_PER_SECOND < elapsed.as_secs();
-        if elapsed > self.deadline && is_slow {
-            return Err(ApiError::new(ProblemCode::RequestTimeout));
-        }
-        Ok(())
     }
 }
 
@@ -167,11 +148,4 @@ pub(crate) fn max_body_bytes(headers: &HeaderMap, limit: u64) -> u64 {
     } else {
         limit
     }
-}
-
-fn cut_off(error: &actix_web::error::PayloadError) -> ApiError {
-    let source = io::Error::other(error.to_string());
-    let error = ApiError::new(ProblemCode::MalformedJson);
-    let detail = "The connection was closed before the end of the body.";
-    error.with_detail(detail).with_source(source)
 }

@@ -74,7 +74,8 @@ fn result(index: usize, message: &InputMessage) -> Result<Action, ApiError> {
     if message.error.is_null() {
         let content = match &message.content {
             Value::Array(_) => {
-                input::text(&message.content, &format!("/messages/{index}/content"))?.into()
+                let pointer = format!("/messages/{index}/content");
+                input::text(&message.content, &pointer, |_| false)?.into()
             }
             content => content.clone(),
         };

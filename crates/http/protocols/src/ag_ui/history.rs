@@ -1,28 +1,39 @@
 //! The messages of a thread, as clients show them.
 
-use domain::{ActionNeeded, FinishReason, Message, Role, ToolCall, Turn, TurnStatus};
+use domain::{
+    ActionNeeded, FileKind, FileReference, FinishReason, Message, Role, ToolCall, Turn, TurnStatus,
+};
 use serde_json::{Value, json};
 
 use super::{
     event::{result_content, result_message_id, result_metadata},
     reply::segments,
 };
+use crate::file_parts::FileUrls;
 
 /// Returns the messages in the form of `TanStack` AI, followed by those of queued turns, which
 /// are stored when their turns start.
-pub(super) fn ui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
-    let stored = messages.iter().filter_map(ui_message);
+pub(super) fn ui_messages(
+    messages: &[Message],
+    open_turns: &[Turn],
+    urls: &FileUrls<'_>,
+) -> Vec<Value> {
+    let stored = messages
+        .iter()
+        .filter_map(|message| ui_message(message, urls));
     let queued = queued(open_turns).map(|turn| {
-        let text = json!({ "type": "text", "content": turn.input });
+        let text =
+            (!turn.input.is_empty()).then(|| json!({ "type": "text", "content": turn.input }));
+        let parts: Vec<_> = text.into_iter().chain(files(&turn.files, urls)).collect();
         json!({
-            "id": queued_id(turn), "role": "user", "parts": [text], "createdAt": turn.created_at,
+            "id": queued_id(turn), "role": "user", "parts": parts, "createdAt": turn.created_at,
         })
     });
     stored.chain(queued).collect()
 }
 
 /// Returns nothing for a message of an unknown role, which clients could not show.
-fn ui_message(message: &Message) -> Option<Value> {
+fn ui_message(message: &Message, urls: &FileUrls<'_>) -> Option<Value> {
     let role = match message.role {
         Role::User => "user",
         Role::Agent => "assistant",
@@ -41,14 +52,14 @@ fn ui_message(message: &Message) -> Option<Value> {
     Some(json!({
         "id": message.page_id(),
         "role": role,
-        "parts": parts(message),
+        "parts": parts(message, urls),
         "createdAt": message.created_at,
         "metadata": metadata,
     }))
 }
 
-/// Returns text and calls in their order.
-fn parts(message: &Message) -> Vec<Value> {
+/// Returns text and calls in their order, and files.
+fn parts(message: &Message, urls: &FileUrls<'_>) -> Vec<Value> {
     let segments = segments(message.id, &message.content, &message.tool_calls);
     let parts = segments.into_iter().flat_map(|segment| {
         let text =
@@ -56,7 +67,34 @@ fn parts(message: &Message) -> Vec<Value> {
         text.into_iter()
             .chain(segment.calls.iter().flat_map(call_parts))
     });
-    parts.collect()
+    parts.chain(files(&message.files, urls)).collect()
+}
+
+/// Returns parts with the addresses of files.
+fn files(files: &[FileReference], urls: &FileUrls<'_>) -> impl Iterator<Item = Value> {
+    files.iter().map(|file| {
+        let kind = match file.media_type.kind() {
+            Some(FileKind::Image) => "image",
+            Some(FileKind::Audio) => "audio",
+            Some(FileKind::Pdf | FileKind::Text) | None => "document",
+        };
+        json!({
+            "type": kind,
+            "source": {
+                "type": "url", "value": urls.of(file), "mimeType": file.media_type.as_str(),
+            },
+            "metadata": { "filename": file.name },
+        })
+    })
+}
+
+/// Returns the content of a message of the user.
+fn content(text: &str, of_message: &[FileReference], urls: &FileUrls<'_>) -> Value {
+    if of_message.is_empty() {
+        return text.into();
+    }
+    let text = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
+    text.into_iter().chain(files(of_message, urls)).collect()
 }
 
 /// Returns a call and its result, unless it waits.
@@ -103,17 +141,26 @@ fn shown_arguments(call: &ToolCall) -> Value {
 }
 
 /// Returns the messages in the form of the event `MESSAGES_SNAPSHOT`.
-pub(super) fn agui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
-    let stored = messages.iter().flat_map(agui_message);
-    let queued = queued(open_turns)
-        .map(|turn| json!({ "id": queued_id(turn), "role": "user", "content": turn.input }));
+pub(super) fn agui_messages(
+    messages: &[Message],
+    open_turns: &[Turn],
+    urls: &FileUrls<'_>,
+) -> Vec<Value> {
+    let stored = messages
+        .iter()
+        .flat_map(|message| agui_message(message, urls));
+    let queued = queued(open_turns).map(|turn| {
+        let content = content(&turn.input, &turn.files, urls);
+        json!({ "id": queued_id(turn), "role": "user", "content": content })
+    });
     stored.chain(queued).collect()
 }
 
-fn agui_message(message: &Message) -> Vec<Value> {
+fn agui_message(message: &Message, urls: &FileUrls<'_>) -> Vec<Value> {
     match message.role {
         Role::User => {
-            let (id, content) = (message.page_id(), &message.content);
+            let id = message.page_id();
+            let content = content(&message.content, &message.files, urls);
             return vec![json!({ "id": id, "role": "user", "content": content })];
         }
         Role::Agent => {}

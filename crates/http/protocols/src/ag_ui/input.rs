@@ -1,11 +1,15 @@
 //! The body of a run.
 
-use domain::{ClientTool, ConversationKey, FaultCode};
+use domain::{ClientTool, ConversationKey, FaultCode, InputFault};
 use kit::{problem::ApiError, request::conversation_key};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client_tools::{client_tool, separate};
+use super::files::{is_file, take_files};
+use crate::{
+    client_tools::{client_tool, separate},
+    file_parts::FileParts,
+};
 
 /// The maximum length of a client's own id of a message.
 const MAX_MESSAGE_ID_BYTES: usize = 128;
@@ -82,6 +86,16 @@ impl RunInput {
         (usable, others.into_iter().map(|tool| tool.name).collect())
     }
 
+    /// Takes the files out of the newest message of the user.
+    pub(super) fn take_files(&mut self, public_url: &str) -> Result<FileParts, InputFault> {
+        let newest = self.messages.iter().rposition(|it| it.role == "user");
+        let Some(index) = newest else {
+            return Ok(FileParts::default());
+        };
+        let pointer = format!("/messages/{index}/content");
+        take_files(&mut self.messages[index].content, &pointer, public_url)
+    }
+
     /// Returns the newest message of the user, of at most `max` characters.
     pub(super) fn newest_message(&self, max: u32) -> Result<UserMessage, ApiError> {
         let newest = self.messages.iter().rposition(|it| it.role == "user");
@@ -91,9 +105,11 @@ impl RunInput {
         };
         let message = &self.messages[index];
         let pointer = format!("/messages/{index}/content");
-        let text = text(&message.content, &pointer)?;
+        let parts = message.content.as_array();
+        let has_files = parts.is_some_and(|parts| parts.iter().any(is_file));
+        let text = text(&message.content, &pointer, is_file)?;
         let problem = match text.chars().count() {
-            0 => Some((FaultCode::TooShort, "at least 1 character".to_owned())),
+            0 if !has_files => Some((FaultCode::TooShort, "at least 1 character".to_owned())),
             count if count > max as usize => {
                 Some((FaultCode::TooLong, format!("at most {max} characters")))
             }
@@ -113,16 +129,22 @@ impl RunInput {
     }
 }
 
-/// Returns the text of a message, which is a string or a list of parts.
-pub(super) fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
+/// Returns the text of a message, which is a string or a list of parts, without those of another kind.
+pub(super) fn text(
+    content: &Value,
+    pointer: &str,
+    is_other: impl Fn(&Value) -> bool,
+) -> Result<String, ApiError> {
     match content {
         Value::String(text) => Ok(text.clone()),
         Value::Array(parts) => {
-            let texts = parts.iter().enumerate().map(|(index, part)| {
+            let parts = parts.iter().enumerate();
+            let texts = parts.filter(|(_, part)| !is_other(part));
+            let texts = texts.map(|(index, part)| {
                 let is_text = part["type"] == "text";
                 let text = part["text"].as_str().filter(|_| is_text);
                 text.ok_or_else(|| {
-                    let detail = "must be a text; other content is not supported";
+                    let detail = "must be a text or, in messages of the user, a file";
                     ApiError::invalid(
                         format!("{pointer}/{index}"),
                         FaultCode::UnknownValue,
@@ -170,6 +192,48 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_newest_message_are_taken() {
+        let image = json!({"type": "image", "source": {
+            "type": "data", "value": "AAAA", "mimeType": "image/png",
+        }});
+        let binary = json!({"type": "binary", "mimeType": "image/png", "data": "AAAA"});
+        let text = json!({"type": "text", "text": "hi"});
+        let take = |parts: Value| {
+            let body = json!({"threadId": "t", "runId": "r", "messages": [
+                {"role": "user", "content": parts},
+            ]});
+            let mut input: RunInput = serde_json::from_value(body).unwrap();
+            let files = input.take_files("https://chat.example");
+            (files, input.newest_message(10).unwrap().text)
+        };
+        for part in [&image, &binary] {
+            let (files, said) = take(json!([text, part]));
+            assert!(format!("{:?}", files.unwrap()).contains("/messages/0/content/1"));
+            assert_eq!(said, "hi");
+            assert_eq!(take(json!([part])).1, "");
+        }
+        for (part, place) in [
+            (json!({"type": "image"}), "/source"),
+            (
+                json!({"type": "video", "source": {"type": "data"}}),
+                "/source/value",
+            ),
+            (
+                json!({"type": "audio", "source": {"type": "x", "value": "y"}}),
+                "/source/type",
+            ),
+            (
+                json!({"type": "document", "source": {"type": "file", "value": "y"}}),
+                "/source/value",
+            ),
+            (json!({"type": "binary"}), "/id"),
+        ] {
+            let fault = take(json!([part])).0.unwrap_err();
+            assert_eq!(fault.pointer, format!("/messages/0/content/0{place}"));
+        }
+    }
+
+    #[test]
     fn an_id_that_cannot_be_stored_is_ignored() {
         for id in [json!(null), json!(""), json!("ä"), json!("x".repeat(129))] {
             let message = newest(&json!([{"id": id, "role": "user", "content": "hi"}]));
@@ -195,7 +259,7 @@ mod tests {
                 "/messages/0/content",
             ),
             (
-                json!([{"role": "user", "content": [{"type": "image"}]}]),
+                json!([{"role": "user", "content": [{"type": "picture"}]}]),
                 "/messages/0/content/0",
             ),
         ] {

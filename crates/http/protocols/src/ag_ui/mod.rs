@@ -9,6 +9,7 @@ mod attach;
 mod cursor;
 mod error;
 mod event;
+mod files;
 mod history;
 mod input;
 mod reply;
@@ -45,6 +46,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
+        contains_files: true,
         streams: Streams::Always,
         ..Operation::new(
             "ag_ui_run",

@@ -3,16 +3,17 @@
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
     ChatCommand, IdempotencyConflict, TurnError,
-    chat::{AcceptedTurn, ChatError},
+    chat::{AcceptedTurn, AttachedFile, ChatError, HeldMemory},
 };
 use domain::{
-    AgentId, ClientTool, ConversationKey, IdempotencyKey, Problem, ProblemCode, config::Metadata,
+    AgentId, ClientTool, ConversationKey, IdempotencyKey, InputFault, Problem, ProblemCode,
+    config::Metadata,
 };
 use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
-    request::{LenientJson, PathId},
+    request::{JsonWithFiles, PathId},
     state::HttpState,
 };
 use serde_json::json;
@@ -29,6 +30,7 @@ use super::{
 use crate::{
     EndUser,
     answers::{AnsweredTurn, Seen},
+    file_parts::{FileParts, Places},
     resend::resend_key,
 };
 
@@ -43,9 +45,12 @@ pub(super) async fn run(
     agent: PathId<AgentId>,
     user: EndUser,
     request: HttpRequest,
-    input: LenientJson<RunInput>,
+    JsonWithFiles {
+        body: mut input,
+        memory,
+    }: JsonWithFiles<RunInput>,
 ) -> Result<HttpResponse, ApiError> {
-    let input = input.0;
+    let files = input.take_files(&state.site.public_url);
     let sender = Sender {
         authorized: &authorized,
         agent_id: agent.0,
@@ -66,7 +71,11 @@ pub(super) async fn run(
     let cursor = last_event_id(&request)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = authorized.open_stream(&state).await?;
-    let Some(taken) = sender.take(step, cursor).await? else {
+    let files = match &step {
+        Step::Send(..) => Some(read_files(files, &state, memory).await?),
+        Step::Answer(_) | Step::Refuse => None,
+    };
+    let Some(taken) = sender.take(step, files.unwrap_or_default(), cursor).await? else {
         let mut events = RunEvents::without_turn(run);
         events.fail(&Problem {
             detail: "Answer every open interrupt with `resume`.".into(),
@@ -87,6 +96,19 @@ pub(super) async fn run(
         slot,
         (events, taken.turn),
     ))
+}
+
+/// Files with their places in the body.
+type LocatedFiles = (Vec<AttachedFile>, Places);
+
+async fn read_files(
+    files: Result<FileParts, InputFault>,
+    state: &HttpState,
+    memory: Option<HeldMemory>,
+) -> Result<LocatedFiles, ApiError> {
+    let files =
+        files.map_err(|fault| ApiError::faults(ProblemCode::ValidationFailed, vec![fault]))?;
+    files.read(state, memory).await
 }
 
 /// The turn of a run.
@@ -126,6 +148,7 @@ impl Sender<'_> {
     async fn take(
         &self,
         step: Step,
+        (files, places): LocatedFiles,
         cursor: Option<EventCursor>,
     ) -> Result<Option<Taken>, ApiError> {
         let (message, answered) = match step {
@@ -142,7 +165,8 @@ impl Sender<'_> {
             answered.give_before_message(self.authorized).await?;
         }
         let (tools, ignored_tools) = self.input.tools();
-        let turn = self.send(&message, &tools).await?;
+        let turn = self.send(&message, &files, &tools).await;
+        let turn = turn.map_err(|error| places.locate(error.into()))?;
         Ok(Some(Taken {
             ignored_tools,
             ..Taken::new(turn, None)
@@ -182,37 +206,42 @@ impl Sender<'_> {
         Ok(found.filter(|turn| caller.may_follow(&turn.subject().started_by)))
     }
 
-    /// Sends the message. If its run id was used for another message, its key also contains the thread
-    /// and the text.
+    /// Sends the message. If its run id was used for another message, its key also contains the thread,
+    /// the text and the files.
     async fn send(
         &self,
         message: &UserMessage,
+        files: &[AttachedFile],
         tools: &[ClientTool],
-    ) -> Result<AcceptedTurn, ApiError> {
+    ) -> Result<AcceptedTurn, ChatError> {
         let (user_id, run_id) = (self.user_id.as_deref(), &*self.input.run_id);
         let key = resend_key(&PROTOCOL, self.agent_id, user_id, &[run_id]);
-        let sent = self.send_with(key, message, tools).await;
+        let sent = self.send_with(key, message, files, tools).await;
         if !matches!(
             sent,
             Err(ChatError::Idempotency(IdempotencyConflict::Reused))
         ) {
-            return Ok(sent?);
+            return sent;
         }
-        let parts = [run_id, self.key.as_str(), &message.text];
+        let identities: Vec<_> = files.iter().map(AttachedFile::identity).collect();
+        let mut parts = vec![run_id, self.key.as_str(), &message.text];
+        parts.extend(identities.iter().map(String::as_str));
         let key = resend_key(&PROTOCOL, self.agent_id, user_id, &parts);
-        Ok(self.send_with(key, message, tools).await?)
+        self.send_with(key, message, files, tools).await
     }
 
     async fn send_with(
         &self,
         key: IdempotencyKey,
         message: &UserMessage,
+        files: &[AttachedFile],
         tools: &[ClientTool],
     ) -> Result<AcceptedTurn, ChatError> {
         let (key_of_thread, user_id) = (self.key.clone(), self.user_id.clone());
         let request_id = self.request_id.clone();
         let command = ChatCommand {
             message: Some(message.text.clone()),
+            files: files.to_vec(),
             // Another run for the message that the conversation ends with generates its reply again.
             supersedes_itself: true,
             client_message_id: message.id.clone(),

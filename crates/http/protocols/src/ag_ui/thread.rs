@@ -17,6 +17,7 @@ use super::{
     run_events::{Run, RunEvents},
     stream,
 };
+use crate::file_parts::FileUrls;
 
 /// The messages and the open turns of a thread.
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl Attaching<'_> {
             None => json!({ "truncated": false }),
         };
         let body = json!({
-            "messages": ui_messages(&thread.messages, &thread.open_turns),
+            "messages": ui_messages(&thread.messages, &thread.open_turns, &self.file_urls()),
             "activeRun": active.map(|turn| json!({ "runId": turn.id })),
             "interrupts": null,
             "page": page,
@@ -57,6 +58,10 @@ impl Attaching<'_> {
         Ok(HttpResponse::Ok()
             .insert_header((CACHE_CONTROL, "no-store"))
             .json(body))
+    }
+
+    fn file_urls(&self) -> FileUrls<'_> {
+        FileUrls(&self.state.site.public_url)
     }
 
     /// Streams a snapshot of the messages, and the turn that is running or waits first.
@@ -71,7 +76,7 @@ impl Attaching<'_> {
             message.role == Role::User || followed.is_none() || message.turn_id != followed
         };
         let messages: Vec<_> = thread.messages.iter().filter(is_before).cloned().collect();
-        let messages = agui_messages(&messages, &thread.open_turns);
+        let messages = agui_messages(&messages, &thread.open_turns, &self.file_urls());
         let turn = match thread.open_turns.first() {
             Some(open) => {
                 let chat = &self.authorized.chat;

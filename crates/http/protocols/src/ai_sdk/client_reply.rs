@@ -18,7 +18,7 @@ pub(super) struct ClientMessage {
     pub(super) parts: Vec<ClientPart>,
 }
 
-/// A part of a message: a text, or a tool call with what the client knows of it.
+/// A part of a message: a text, a file, or a tool call with what the client knows of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClientPart {
@@ -26,6 +26,13 @@ pub(super) struct ClientPart {
     pub(super) kind: String,
     #[serde(default)]
     pub(super) text: Option<String>,
+    /// Of a file: its address, its media type and its name.
+    #[serde(default)]
+    pub(super) url: Value,
+    #[serde(default)]
+    pub(super) media_type: Value,
+    #[serde(default)]
+    pub(super) filename: Value,
     #[serde(default)]
     tool_call_id: Option<String>,
     #[serde(default)]

@@ -1,16 +1,18 @@
 //! `GET /ai-sdk/agents/{id}/chat/{chat}/messages`.
 
-use actix_web::{HttpResponse, http::header::ContentType};
+use actix_web::{HttpResponse, http::header::ContentType, web::Data};
 use application::{ConversationError, PAGE_LIMIT};
 use domain::{Message, sizes::PAGE_BYTES};
 use kit::{
     auth::{Authorized, TurnsRead, missing_conversations_read},
     problem::ApiError,
     request::PagePermit,
+    state::HttpState,
 };
 use ports::ListingOrder;
 
 use super::{path::PathChat, ui_message::UiMessage};
+use crate::file_parts::FileUrls;
 
 /// The maximum number of messages in a response.
 const MAX_MESSAGES: usize = 1_000;
@@ -18,6 +20,7 @@ const MAX_MESSAGES: usize = 1_000;
 /// Responds with the newest messages of a chat, oldest first; with none if it does not exist.
 pub(super) async fn list_messages(
     authorized: Authorized<TurnsRead>,
+    state: Data<HttpState>,
     chat: PathChat,
     _permit: PagePermit,
 ) -> Result<HttpResponse, ApiError> {
@@ -29,6 +32,7 @@ pub(super) async fn list_messages(
         Some(chat) => chat.find(&authorized.conversations, caller).await?,
         None => None,
     };
+    let urls = FileUrls(&state.site.public_url);
     let mut newest = NewestMessages::default();
     let mut cursor = None;
     while let Some(id) = conversation {
@@ -41,7 +45,7 @@ pub(super) async fn list_messages(
             read => read?.value,
         };
         cursor = next;
-        if !newest.add(page.items) || cursor.is_none() {
+        if !newest.add(page.items, &urls) || cursor.is_none() {
             break;
         }
     }
@@ -60,8 +64,9 @@ struct NewestMessages {
 
 impl NewestMessages {
     /// Adds older messages. Returns whether more may follow.
-    fn add(&mut self, older: Vec<Message>) -> bool {
-        for message in older.into_iter().filter_map(UiMessage::of) {
+    fn add(&mut self, older: Vec<Message>, urls: &FileUrls<'_>) -> bool {
+        let older = older.into_iter();
+        for message in older.filter_map(|message| UiMessage::of(message, urls)) {
             let json = serde_json::to_string(&message).unwrap_or_default();
             let is_first = self.newest_first.is_empty();
             if self.newest_first.len() == MAX_MESSAGES

@@ -44,6 +44,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
+        contains_files: true,
         streams: Streams::Always,
         ..Operation::new(
             "ai_sdk_chat",

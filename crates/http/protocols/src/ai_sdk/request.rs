@@ -7,10 +7,11 @@ use kit::problem::ApiError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client_reply::{ClientMessage, calls_of};
+use super::client_reply::{ClientMessage, ClientPart, calls_of};
 use crate::{
     answers::ClientCalls,
     client_tools::{client_tool, separate},
+    file_parts::Address,
 };
 
 /// The body that a chat sends. Clients send all messages; only the newest one is used, and the answers
@@ -56,11 +57,15 @@ pub(super) enum Trigger {
 }
 
 /// A user's message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct UserMessage {
     /// The client's own id.
     pub(super) id: Option<String>,
     pub(super) text: String,
+    /// Its files, with their places below `place`.
+    pub(super) files: Vec<(usize, Address)>,
+    /// The place of its parts in the body.
+    pub(super) place: String,
 }
 
 /// A tool of a client, without its name.
@@ -81,12 +86,20 @@ impl ChatBody {
 
     /// Returns the newest message.
     pub(super) fn take_newest(&mut self) -> Result<Newest, ApiError> {
-        let newest = self.message.take().or_else(|| self.messages.pop());
+        let (newest, place) = if let Some(newest) = self.message.take() {
+            (Some(newest), "/message/parts".to_owned())
+        } else {
+            let newest = self.messages.pop();
+            (newest, format!("/messages/{}/parts", self.messages.len()))
+        };
         let newest = newest.ok_or_else(|| fault(FaultCode::Required, "required"))?;
         let newest: ClientMessage = serde_json::from_value(newest)
             .map_err(|error| fault(FaultCode::BadFormat, &error.to_string()))?;
         match &*newest.role {
-            "user" => Ok(Newest::User(user_message(newest)?, self.calls_before()?)),
+            "user" => {
+                let message = user_message(newest, place);
+                Ok(Newest::User(message, self.calls_before()?))
+            }
             "assistant" => {
                 let calls = calls_of(newest.parts)?;
                 if calls.answers.is_empty() {
@@ -122,16 +135,33 @@ impl ChatBody {
     }
 }
 
-fn user_message(newest: ClientMessage) -> Result<UserMessage, ApiError> {
-    if newest.parts.iter().any(|part| part.kind == "file") {
-        return Err(fault(FaultCode::NotCombinable, "files are not supported"));
+fn user_message(newest: ClientMessage, place: String) -> UserMessage {
+    let (mut texts, mut files) = (Vec::new(), Vec::new());
+    for (index, part) in newest.parts.into_iter().enumerate() {
+        match &*part.kind {
+            "text" => texts.extend(part.text),
+            "file" => files.push((index, address(part))),
+            _ => {}
+        }
     }
-    let texts = newest.parts.into_iter().filter(|part| part.kind == "text");
-    let texts: Vec<_> = texts.filter_map(|part| part.text).collect();
-    Ok(UserMessage {
+    UserMessage {
         id: newest.id.filter(|id| !id.is_empty()),
         text: texts.join("\n"),
-    })
+        files,
+        place,
+    }
+}
+
+fn address(part: ClientPart) -> Address {
+    let text = |value| match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    };
+    Address {
+        url: text(part.url).unwrap_or_default(),
+        media_type: text(part.media_type),
+        name: text(part.filename),
+    }
 }
 
 fn fault(code: FaultCode, detail: &str) -> ApiError {
@@ -169,10 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn files_are_read_with_their_places() {
+        let parts = json!([
+            {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:x"},
+            {"type": "text", "text": "Look"}, {"type": "file", "url": 7},
+        ]);
+        let newest = json!({"id": "m", "role": "user", "parts": parts});
+        let used = user_message(json!({"id": "c", "messages": [{}, newest]})).unwrap();
+        assert_eq!((&*used.text, &*used.place), ("Look", "/messages/1/parts"));
+        let files = used
+            .files
+            .iter()
+            .map(|(index, file)| (*index, &*file.url, file.name.as_deref()));
+        let expected = [(0, "data:x", Some("a.png")), (2, "", None)];
+        assert_eq!(files.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn messages_that_cannot_be_answered_are_rejected() {
-        let file = json!({"id": "m", "role": "user", "parts": [{"type": "file", "url": "data:,"}]});
         let reply = json!({"id": "m", "role": "assistant", "parts": []});
-        for messages in [json!([]), json!([file]), json!([reply])] {
+        for messages in [json!([]), json!([reply])] {
             let rejected = user_message(json!({"id": "c", "messages": messages}));
             assert_eq!(rejected.unwrap_err().code, ProblemCode::ValidationFailed);
         }

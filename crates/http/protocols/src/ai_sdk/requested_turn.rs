@@ -1,6 +1,9 @@
 //! The turn that a request wants: a new one, or the one of the request that it repeats.
 
-use application::ChatCommand;
+use application::{
+    ChatCommand,
+    chat::{AttachedFile, HeldMemory},
+};
 use domain::{
     ConversationId, FaultCode, IdempotencyKey, InputFault, Message, ProblemCode, Role, TurnId,
     TurnStatus,
@@ -11,6 +14,7 @@ use kit::{
     chat::ChatRequest,
     problem::ApiError,
     request::JsonBody as _,
+    state::HttpState,
 };
 use ports::{FoundMessage, ListingOrder, MessageReference};
 use serde_json::json;
@@ -22,6 +26,7 @@ use super::{
 };
 use crate::{
     answers::{AnsweredTurn, ClientCalls},
+    file_parts::{FileParts, Places},
     resend::resend_key,
 };
 
@@ -31,6 +36,8 @@ pub(super) struct Requested {
     pub(super) answered: Option<AnsweredTurn>,
     /// The turn that is streamed.
     pub(super) turn: RequestedTurn,
+    /// The places of the message's files in the body.
+    pub(super) places: Places,
 }
 
 /// The turn that a request wants.
@@ -48,6 +55,15 @@ pub(super) struct Submission<'a> {
     pub(super) authorized: &'a Authorized<ChatWrite>,
     pub(super) chat: Chat,
     pub(super) request_id: Option<String>,
+    /// The memory of the body.
+    pub(super) memory: Option<HeldMemory>,
+}
+
+/// A user's message, with its files.
+struct ReadMessage {
+    id: Option<String>,
+    text: String,
+    files: Vec<AttachedFile>,
 }
 
 impl Submission<'_> {
@@ -55,7 +71,7 @@ impl Submission<'_> {
     pub(super) async fn resolve(
         self,
         mut body: ChatBody,
-        schemas: &Schemas,
+        state: &HttpState,
     ) -> Result<Requested, ApiError> {
         let (message, calls) = match body.take_newest()? {
             Newest::User(message, calls) => (message, calls),
@@ -65,10 +81,12 @@ impl Submission<'_> {
                 return Ok(Requested {
                     answered: None,
                     turn: RequestedTurn::Answered(answered),
+                    places: Places::default(),
                 });
             }
         };
-        self.check(&message, schemas)?;
+        self.check(&message, &state.bodies.schemas)?;
+        let (message, places) = self.read(message, state).await?;
         let tools = body.take_tools();
         let (is_new, answered) = match body.trigger {
             Trigger::SubmitMessage => (true, self.find_answered(calls).await?),
@@ -85,7 +103,29 @@ impl Submission<'_> {
         Ok(Requested {
             answered: answered.filter(|turn| !turn.answers.is_empty()),
             turn,
+            places,
         })
+    }
+
+    /// Reads the files of a message.
+    async fn read(
+        &self,
+        message: UserMessage,
+        state: &HttpState,
+    ) -> Result<(ReadMessage, Places), ApiError> {
+        let mut parts = FileParts::default();
+        for (index, address) in message.files {
+            let place = format!("{}/{index}", message.place);
+            let pushed = parts.push_address(place, address, &state.site.public_url);
+            pushed.map_err(|fault| ApiError::faults(ProblemCode::ValidationFailed, vec![fault]))?;
+        }
+        let (files, places) = parts.read(state, self.memory.clone()).await?;
+        let read = ReadMessage {
+            id: message.id,
+            text: message.text,
+            files,
+        };
+        Ok((read, places))
     }
 
     async fn find_answered(&self, calls: ClientCalls) -> Result<Option<AnsweredTurn>, ApiError> {
@@ -113,18 +153,19 @@ impl Submission<'_> {
     }
 
     /// Returns a new turn. A message that is sent again has the same key, and starts no second turn.
-    fn submitted(self, message: UserMessage) -> RequestedTurn {
+    fn submitted(self, message: ReadMessage) -> RequestedTurn {
         let key = message.id.as_deref();
-        let key = key.map(|id| self.resend_key(&["submit", id, &message.text]));
+        let key = key.map(|id| self.resend_key(&["submit", id], &message));
         let command = ChatCommand {
             message: Some(message.text),
+            files: message.files,
             client_message_id: message.id,
             ..self.command()
         };
         RequestedTurn::New(Box::new(command), key)
     }
 
-    async fn edited(self, message: UserMessage, edited: String) -> Result<RequestedTurn, ApiError> {
+    async fn edited(self, message: ReadMessage, edited: String) -> Result<RequestedTurn, ApiError> {
         let Some((_, old)) = self.find(&edited).await? else {
             // The edited message was never received.
             return Ok(self.submitted(message));
@@ -135,10 +176,11 @@ impl Submission<'_> {
             let fault = InputFault::new("/messageId", FaultCode::NotCombinable, detail);
             return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
         }
-        if let Some(sent) = self.authorized.chat.repeated_edit(&old, &message.text) {
+        let chat = &self.authorized.chat;
+        if let Some(sent) = chat.repeated_edit(&old, &message.text, &message.files) {
             return Ok(RequestedTurn::Sent(sent));
         }
-        let message = UserMessage {
+        let message = ReadMessage {
             id: message.id.or(Some(edited)),
             ..message
         };
@@ -147,7 +189,7 @@ impl Submission<'_> {
 
     async fn regenerated(
         self,
-        message: UserMessage,
+        message: ReadMessage,
         named: Option<String>,
     ) -> Result<RequestedTurn, ApiError> {
         if let Some(named) = &named
@@ -175,8 +217,13 @@ impl Submission<'_> {
                 Ok(self.regenerating(&reply))
             }
             _ => {
-                let text = stored.content.clone();
-                Ok(self.superseding(UserMessage { text, ..message }, &stored))
+                let files = stored.files.iter();
+                let stored_message = ReadMessage {
+                    id: message.id,
+                    text: stored.content.clone(),
+                    files: files.map(|file| AttachedFile::Stored(file.id)).collect(),
+                };
+                Ok(self.superseding(stored_message, &stored))
             }
         }
     }
@@ -192,10 +239,11 @@ impl Submission<'_> {
 
     /// Returns a new turn that supersedes a message of the user. Equal requests at the same time join
     /// it: only one of them finds the old message in place.
-    fn superseding(self, message: UserMessage, old: &Message) -> RequestedTurn {
-        let key = self.resend_key(&["replace", &old.id.to_string(), &message.text]);
+    fn superseding(self, message: ReadMessage, old: &Message) -> RequestedTurn {
+        let key = self.resend_key(&["replace", &old.id.to_string()], &message);
         let command = ChatCommand {
             message: Some(message.text),
+            files: message.files,
             supersedes: Some(old.id),
             client_message_id: message.id,
             ..self.command()
@@ -204,7 +252,10 @@ impl Submission<'_> {
     }
 
     /// Returns the idempotency key of a message in this chat.
-    fn resend_key(&self, parts: &[&str]) -> IdempotencyKey {
+    fn resend_key(&self, parts: &[&str], message: &ReadMessage) -> IdempotencyKey {
+        let files: Vec<_> = message.files.iter().map(AttachedFile::identity).collect();
+        let files = files.iter().map(String::as_str);
+        let content: Vec<_> = std::iter::once(&*message.text).chain(files).collect();
         let Chat {
             agent_id,
             user_id,
@@ -214,7 +265,7 @@ impl Submission<'_> {
             &PROTOCOL,
             *agent_id,
             user_id.as_deref(),
-            &[&[key.as_str()], parts].concat(),
+            &[&[key.as_str()], parts, &content].concat(),
         )
     }
 

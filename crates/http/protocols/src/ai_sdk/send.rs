@@ -7,7 +7,7 @@ use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
-    request::{LenientJson, PathId, conversation_key},
+    request::{JsonWithFiles, PathId, conversation_key},
     state::HttpState,
 };
 
@@ -26,14 +26,15 @@ pub(super) async fn chat(
     agent: PathId<AgentId>,
     user: EndUser,
     request: HttpRequest,
-    body: LenientJson<ChatBody>,
+    JsonWithFiles { body, memory }: JsonWithFiles<ChatBody>,
 ) -> Result<HttpResponse, ApiError> {
     let submission = Submission {
         authorized: &authorized,
-        chat: named_chat(agent.0, user, &body.0.id)?,
+        chat: named_chat(agent.0, user, &body.id)?,
         request_id: RequestId::of(&request),
+        memory,
     };
-    let requested = submission.resolve(body.0, &state.bodies.schemas).await?;
+    let requested = submission.resolve(body, &state).await?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = authorized.open_stream(&state).await?;
     let accepted = accept(&authorized, requested).await?;
@@ -59,7 +60,11 @@ pub(super) fn named_chat(agent_id: AgentId, user: EndUser, id: &str) -> Result<C
 /// has of its reply, too.
 pub(super) async fn accept(
     authorized: &Authorized<ChatWrite>,
-    Requested { answered, turn }: Requested,
+    Requested {
+        answered,
+        turn,
+        places,
+    }: Requested,
 ) -> Result<(AcceptedTurn, Seen), ApiError> {
     let (chat, caller) = (&authorized.chat, authorized.caller());
     if let Some(answered) = answered {
@@ -68,7 +73,7 @@ pub(super) async fn accept(
     let accepted = match turn {
         RequestedTurn::New(command, key) => {
             let sending = chat.send(authorized.chat_caller(), *command, key);
-            sending.await?
+            sending.await.map_err(|error| places.locate(error.into()))?
         }
         RequestedTurn::Sent(turn) => {
             let sent = chat.find_turn(caller, turn).await?;

@@ -162,8 +162,9 @@ impl SocketRequest {
             authorized: &authorized,
             chat: chat.clone(),
             request_id: Some(self.request_id()),
+            memory: None,
         };
-        let requested = submission.resolve(body, &state.bodies.schemas).await?;
+        let requested = submission.resolve(body, &state).await?;
         let _slot = open_stream(&state.rates.principals, &auth_context).await?;
         let turn = accept(&authorized, requested).await?;
         self.stream(turn, &chat).await

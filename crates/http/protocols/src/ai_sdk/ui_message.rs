@@ -1,11 +1,13 @@
 //! Stored messages in the form of the AI SDK: `UIMessage`.
 
 use domain::{
-    ActionNeeded, Author, FinishReason, Message, MessageError, Role, Timestamp, ToolCall, ToolEnd,
-    TurnId, TurnStatus, Usage, tool_call::function_name,
+    ActionNeeded, Author, FileReference, FinishReason, MediaType, Message, MessageError, Role,
+    Timestamp, ToolCall, ToolEnd, TurnId, TurnStatus, Usage, tool_call::function_name,
 };
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::file_parts::FileUrls;
 
 /// A message. Its id is the client's own, or that of the stored message.
 #[derive(Debug, Serialize)]
@@ -51,6 +53,14 @@ enum UiPart {
         text: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         state: Option<&'static str>,
+    },
+    #[serde(rename_all = "camelCase")]
+    File {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        media_type: MediaType,
+        filename: String,
+        url: String,
     },
     Tool(ToolPart),
 }
@@ -189,13 +199,20 @@ fn output(result: String) -> Value {
 impl UiMessage {
     /// Returns the form of a message; `None` if it is of an unknown role, which clients could not
     /// show.
-    pub(super) fn of(message: Message) -> Option<Self> {
+    pub(super) fn of(message: Message, urls: &FileUrls<'_>) -> Option<Self> {
         let id = message.page_id();
-        let (role, parts) = match message.role {
-            Role::User => ("user", vec![text(message.content, None)]),
+        // Clients place the files of a message before its text.
+        let mut parts: Vec<_> = message.files.iter().map(|it| file(it, urls)).collect();
+        let role = match message.role {
+            Role::User => {
+                if parts.is_empty() || !message.content.is_empty() {
+                    parts.push(text(message.content, None));
+                }
+                "user"
+            }
             Role::Agent => {
-                let parts = reply_parts(&message.content, message.tool_calls);
-                ("assistant", parts)
+                parts.extend(reply_parts(&message.content, message.tool_calls));
+                "assistant"
             }
             Role::Other(_) => return None,
         };
@@ -254,6 +271,15 @@ fn push_text(parts: &mut Vec<UiPart>, content: Option<&str>) {
 /// it is a part of its own.
 pub(super) fn after_tool(text: &str) -> &str {
     text.trim_start_matches('\n')
+}
+
+fn file(file: &FileReference, urls: &FileUrls<'_>) -> UiPart {
+    UiPart::File {
+        kind: "file",
+        media_type: file.media_type,
+        filename: file.name.clone(),
+        url: urls.of(file),
+    }
 }
 
 fn text(text: String, state: Option<&'static str>) -> UiPart {

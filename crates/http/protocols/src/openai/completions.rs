@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{
     ChatCommand, ChatError,
-    chat::{AcceptedTurn, EphemeralChat},
+    chat::{AcceptedTurn, AttachedFile, EphemeralChat},
 };
 use domain::{AgentId, ChatReply, ClientTool, FaultCode, IdempotencyKey, ProblemCode};
 use futures::TryFutureExt as _;
@@ -11,7 +11,7 @@ use kit::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
-    request::{IdempotencyHeader, LenientJson, mark_replayed},
+    request::{IdempotencyHeader, JsonWithFiles, mark_replayed},
     state::HttpState,
     turn_stream::{respond, whole_reply},
 };
@@ -25,7 +25,7 @@ use super::{
     response::{Chunks, Completion, Head},
     stream,
 };
-use crate::{EndUser, answers::Seen};
+use crate::{EndUser, answers::Seen, file_parts::Places};
 
 /// Replies to the newest message of the user. Nothing is stored, unless the request names a
 /// conversation.
@@ -35,10 +35,12 @@ pub(super) async fn create(
     request: HttpRequest,
     user: EndUser,
     key: IdempotencyHeader,
-    body: LenientJson<CompletionBody>,
+    JsonWithFiles { body, memory }: JsonWithFiles<CompletionBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let mut completion = body.0.read(&state.bodies.sizes)?;
+    let mut completion = body.read(&state.bodies.sizes, &state.site.public_url)?;
     let agent = models::find(&authorized, &completion.model).await?;
+    let files = std::mem::take(&mut completion.files);
+    let (files, places) = files.read(&state, memory).await?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = if completion.stream {
         authorized.open_stream(&state).await?
@@ -53,6 +55,8 @@ pub(super) async fn create(
         ids: &*state.ids,
         agent,
         user: user.0,
+        files,
+        places,
         tools: std::mem::take(&mut completion.tools),
         tool_use: std::mem::take(&mut completion.tool_use),
     };
@@ -106,6 +110,9 @@ struct Submission<'a> {
     ids: &'a dyn IdSource,
     agent: AgentId,
     user: Option<String>,
+    files: Vec<AttachedFile>,
+    /// The places of the files in the body.
+    places: Places,
     tools: Vec<ClientTool>,
     tool_use: ToolUse,
 }
@@ -151,13 +158,14 @@ impl Submission<'_> {
         if own_key.is_some() {
             // The client can repeat the request with its own key.
             let sent = authorized.chat.send(caller, command, own_key).await;
-            return sent.map_err(rejection);
+            return sent.map_err(|error| self.places.locate(rejection(error)));
         }
         let sent = SentMessage {
             agent: self.agent,
             user: self.user.as_deref(),
             conversation: &conversation.key,
             text: &message,
+            files: &self.files,
         };
         let start = |id: String| {
             let key = sent.key(&id);
@@ -167,7 +175,7 @@ impl Submission<'_> {
                 ..command.clone()
             };
             let sending = authorized.chat.send(caller, command, Some(key));
-            sending.map_err(rejection)
+            sending.map_err(|error| self.places.locate(rejection(error)))
         };
         match sent
             .id(authorized, self.request.headers(), self.ids)
@@ -193,6 +201,7 @@ impl Submission<'_> {
         let request_id = RequestId::of(self.request);
         ChatCommand {
             message: Some(message.to_owned()),
+            files: self.files.clone(),
             metadata: conversation.metadata.clone(),
             client_tools: self.tools.clone(),
             tool_use: self.tool_use.clone(),
@@ -210,6 +219,7 @@ impl Submission<'_> {
         let chat = EphemeralChat {
             agent_id: self.agent,
             message: texts.message,
+            files: self.files,
             history: texts.history,
             steps: texts.steps,
             client_tools: self.tools,
@@ -220,7 +230,8 @@ impl Submission<'_> {
         };
         let caller = self.authorized.chat_caller();
         let sending = self.authorized.chat.send_ephemeral(caller, chat, key);
-        sending.await.map_err(rejection)
+        let sent = sending.await;
+        sent.map_err(|error| self.places.locate(rejection(error)))
     }
 }
 

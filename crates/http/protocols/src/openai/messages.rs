@@ -11,7 +11,8 @@ use kit::actions::output_text;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::answers::ClientCalls;
+use super::files::{add_file, is_file};
+use crate::{answers::ClientCalls, file_parts::FileParts};
 
 /// A message, as a client sends it. Its members have any type, because only the newest message is
 /// judged.
@@ -43,6 +44,8 @@ enum Author {
 pub(super) struct Texts {
     /// The message to reply to.
     pub(super) message: String,
+    /// Its position, if there is one.
+    pub(super) position: Option<usize>,
     /// The messages before it, oldest first.
     pub(super) history: Vec<PastMessage>,
     /// The agent's messages after it, with calls of tools of the client.
@@ -62,6 +65,7 @@ impl Texts {
         for (index, message) in messages.iter().enumerate() {
             if index == newest {
                 texts.message = reader.message(index, message);
+                texts.position = Some(index);
                 continue;
             }
             let role = match message.author() {
@@ -94,6 +98,7 @@ impl Texts {
         let newest = reader.newest(messages);
         Self {
             message: newest.map_or_else(String::new, |at| reader.message(at, &messages[at])),
+            position: newest,
             ..Self::default()
         }
     }
@@ -135,6 +140,23 @@ impl ClientMessage {
             let names = (call["id"].as_str()?, function["name"].as_str()?);
             Some((names.0, names.1, &function["arguments"]))
         })
+    }
+
+    /// Takes the files out of the message at `position`.
+    pub(super) fn take_files(
+        &mut self,
+        position: usize,
+        public_url: &str,
+        faults: &mut Vec<InputFault>,
+    ) -> FileParts {
+        let mut files = FileParts::default();
+        let parts = self.content.as_array_mut().into_iter().flatten();
+        for (index, part) in parts.enumerate().filter(|(_, part)| is_file(part)) {
+            let place = format!("/messages/{position}/content/{index}");
+            let added = add_file(&mut files, &place, part, public_url);
+            faults.extend(added.err());
+        }
+        files
     }
 
     /// Returns the text, without parts of other types.
@@ -271,7 +293,9 @@ impl<'a> Reader<'a> {
     fn message(&mut self, index: usize, message: &ClientMessage) -> String {
         let before = self.faults.len();
         let text = self.text(index, message);
-        if text.is_empty() && self.faults.len() == before {
+        let parts = message.content.as_array();
+        let has_files = parts.is_some_and(|parts| parts.iter().any(is_file));
+        if text.is_empty() && !has_files && self.faults.len() == before {
             let detail = "at least 1 character";
             self.fault(Some(index), "/content", FaultCode::TooShort, detail);
         }
@@ -288,7 +312,7 @@ impl<'a> Reader<'a> {
             Value::Array(parts) => {
                 for (position, _) in unusable_parts(parts) {
                     let below = format!("/content/{position}");
-                    let detail = "only parts of the type 'text' are supported";
+                    let detail = "must be of the type 'text', 'image_url', 'input_audio' or 'file'";
                     self.fault(Some(index), &below, FaultCode::UnknownValue, detail);
                 }
             }
@@ -318,7 +342,7 @@ impl<'a> Reader<'a> {
 
 fn unusable_parts(parts: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
     let parts = parts.iter().enumerate();
-    parts.filter(|(_, part)| part_text(part).is_none())
+    parts.filter(|(_, part)| part_text(part).is_none() && !is_file(part))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod approvals;
 mod completions;
 mod error;
+mod files;
 mod messages;
 mod models;
 mod request;
@@ -35,6 +36,7 @@ pub const PROTOCOL: Protocol = Protocol {
 const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
+        contains_files: true,
         streams: Streams::IfRequested,
         ..Operation::new(
             "openai_create_chat_completion",

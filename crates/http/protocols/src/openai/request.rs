@@ -16,6 +16,7 @@ use super::messages::{ClientMessage, Reader, Texts, ends_with_result};
 use crate::{
     answers::ClientCalls,
     client_tools::{client_tool, separate},
+    file_parts::FileParts,
 };
 
 /// The member of `metadata` that names the conversation.
@@ -71,6 +72,8 @@ pub(super) struct CompletionRequest {
     pub(super) model: String,
     /// The texts.
     pub(super) texts: Texts,
+    /// The files of the message to reply to.
+    pub(super) files: FileParts,
     /// The tools that the client runs.
     pub(super) tools: Vec<ClientTool>,
     /// Its demands on the model's tool calls.
@@ -98,7 +101,11 @@ pub(super) struct StoredConversation {
 
 impl CompletionBody {
     /// Checks the body, and reports all its faults at once.
-    pub(super) fn read(self, sizes: &Sizes) -> Result<CompletionRequest, ApiError> {
+    pub(super) fn read(
+        mut self,
+        sizes: &Sizes,
+        public_url: &str,
+    ) -> Result<CompletionRequest, ApiError> {
         let mut faults = Vec::new();
         let (tools, tool_use) = self.tools(&mut faults);
         self.reject_unsupported(&mut faults);
@@ -122,6 +129,10 @@ impl CompletionBody {
             }
             None => Texts::whole(&self.messages, &mut reader),
         };
+        let files = match texts.position {
+            Some(at) => self.messages[at].take_files(at, public_url, &mut faults),
+            None => FileParts::default(),
+        };
         faults.truncate(MAX_FAULTS);
         if !faults.is_empty() {
             return Err(ApiError::faults(ProblemCode::ValidationFailed, faults));
@@ -130,6 +141,7 @@ impl CompletionBody {
         Ok(CompletionRequest {
             model,
             texts,
+            files,
             tools,
             tool_use,
             stored,

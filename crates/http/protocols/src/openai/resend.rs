@@ -4,8 +4,12 @@
 //! at the same time compute the same id from what the conversation contains.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use application::{ConversationError, PAGE_LIMIT, chat::REPEATABLE_FOR, unnamed_messages::FirstId};
-use domain::{AgentId, ConversationId, ConversationKey, IdempotencyKey, TurnId};
+use application::{
+    ConversationError, PAGE_LIMIT,
+    chat::{AttachedFile, REPEATABLE_FOR},
+    unnamed_messages::FirstId,
+};
+use domain::{AgentId, ConversationId, ConversationKey, IdempotencyKey, Turn, TurnId};
 use kit::{
     auth::{Authorized, ChatWrite},
     problem::ApiError,
@@ -28,6 +32,8 @@ pub(super) struct SentMessage<'a> {
     pub(super) conversation: &'a ConversationKey,
     /// The text.
     pub(super) text: &'a str,
+    /// The files.
+    pub(super) files: &'a [AttachedFile],
 }
 
 /// The id of a message.
@@ -89,7 +95,9 @@ impl SentMessage<'_> {
 
     /// Returns the idempotency key of the message with this id.
     pub(super) fn key(&self, id: &str) -> IdempotencyKey {
-        let parts = [self.conversation.as_str(), self.text, id];
+        let files: Vec<_> = self.files.iter().map(AttachedFile::identity).collect();
+        let mut parts = vec![self.conversation.as_str(), self.text, id];
+        parts.extend(files.iter().map(String::as_str));
         resend_key(&PROTOCOL, self.agent, self.user, &parts)
     }
 
@@ -136,10 +144,14 @@ impl SentMessage<'_> {
             .list(caller, conversation, listing, None, PAGE_LIMIT);
         let (open, _) = open.await?.value;
         let mut open = open.items.into_iter();
-        if let Some(turn) = open.find(|turn| turn.input == self.text) {
+        let is_equal = |turn: &Turn| {
+            turn.input == self.text && AttachedFile::may_be_all(self.files, &turn.files)
+        };
+        if let Some(turn) = open.find(is_equal) {
             return Ok(turn.client_message_id);
         }
-        let recent = conversations.find_recent(caller, conversation, self.text, REPEATABLE_FOR);
+        let content = (self.text, self.files);
+        let recent = conversations.find_recent(caller, conversation, content, REPEATABLE_FOR);
         let found = recent.await?;
         Ok(found.and_then(|message| message.client_message_id))
     }

@@ -89,7 +89,7 @@ pub async fn chat(
         SentChat::Ephemeral(chat, key) => {
             let sending = authorized
                 .chat
-                .send_ephemeral(authorized.chat_caller(), chat, key);
+                .send_ephemeral(authorized.chat_caller(), *chat, key);
             sending.await?
         }
     };
@@ -114,7 +114,7 @@ pub async fn chat(
 /// A message that is stored in a conversation, or that is not stored.
 enum SentChat {
     Stored(Box<ChatCommand>, Option<IdempotencyKey>),
-    Ephemeral(EphemeralChat, Option<IdempotencyKey>),
+    Ephemeral(Box<EphemeralChat>, Option<IdempotencyKey>),
 }
 
 impl SentChat {
@@ -132,7 +132,8 @@ impl SentChat {
             let detail = "'respond-async' cannot be combined with 'store: false'";
             return Err(ApiError::header("Prefer", detail));
         }
-        Ok(Self::Ephemeral(body.into_ephemeral(request_id)?, key))
+        let chat = body.into_ephemeral(request_id)?;
+        Ok(Self::Ephemeral(Box::new(chat), key))
     }
 }
 

@@ -56,7 +56,7 @@ async fn faults_of_the_body_are_named() {
             json!({"messages": [{"role": "user", "content": "a\0"}]}),
         ),
         (
-            "/messages/0/content/0",
+            "/messages/0/content/0/source",
             json!({"messages": [{"role": "user", "content": [{"type": "image"}]}]}),
         ),
     ] {

@@ -12,12 +12,12 @@ fn assert_passed(result: &Value, cases: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_of_version_6_work() {
-    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["6"]).await, 18);
+    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["6"]).await, 19);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_of_version_7_work() {
-    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["7"]).await, 18);
+    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["7"]).await, 19);
 }
 
 #[tokio::test(flavor = "multi_thread")]

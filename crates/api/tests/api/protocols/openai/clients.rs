@@ -64,8 +64,22 @@ async fn the_official_client_works(version: Version) {
     assert_eq!(models["byId"]["id"], agents["rules"]);
     assert_eq!(models["byName"], models["byId"]);
     assert_errors(&received["errors"]);
+    assert_photo(&received["photo"]);
     assert_repeats(&received);
     assert_ends(&received);
+}
+
+fn assert_photo(received: &Value) {
+    let seen = "See image/png:33 text/plain:5";
+    assert_eq!(received["texts"], json!([seen, seen]));
+    let files = json!([
+        {"name": "file.png", "mediaType": "image/png", "bytes": 33},
+        {"name": "note.txt", "mediaType": "text/plain", "bytes": 5},
+    ]);
+    assert_eq!(received["files"], files);
+    let error = &received["error"];
+    assert_error(error, "BadRequestError", 400, "file_type_not_accepted");
+    assert_eq!(error["param"], "messages[0].content[1].image_url.url");
 }
 
 fn assert_replies(received: &Value) {
@@ -229,6 +243,8 @@ async fn the_official_python_client_works() {
         (&models["byId"], &models["byName"]),
         (&agents["rules"], &agents["rules"])
     );
+    let photo = json!({"texts": ["See image/png:33", "See image/png:33"], "types": ["image/png"]});
+    assert_eq!(received["photo"], photo);
     assert_errors_of_python(&received["errors"], &received["retries"]["error"]);
     let retries = &received["retries"];
     assert_eq!(

@@ -84,18 +84,36 @@ async fn open_webui_lists_chats_and_titles() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_of_open_webui_is_rejected_plainly() {
-    let (api, _script, agent) = scripted_agent(json!({})).await;
-    let body = json!({
-        "stream": true, "model": agent,
-        "messages": [{"role": "user", "content": [
-            {"type": "text", "text": "What is this?"},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
-        ]}],
+async fn an_image_of_open_webui_reaches_the_model() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let image = |data: &str| {
+        let url = format!("data:image/png;base64,{data}");
+        json!({"type": "image_url", "image_url": {"url": url}})
+    };
+    let body = |data: &str| {
+        json!({"model": agent, "messages": [
+            {"role": "user", "content": [image("AAAA")]},
+            {"role": "assistant", "content": "A cat."},
+            {"role": "user", "content": [{"type": "text", "text": "And this?"}, image(data)]},
+        ]})
+    };
+    let request = from_open_webui(completion(&api.writer(), &body("iVBORw0KGgo=")));
+    let (reply, ()) = tokio::join!(ok(request), async {
+        let call = script.next_call().await;
+        let mut contents = call.request.file_contents.values();
+        let content = contents.next().expect("a picture");
+        assert_eq!(&content[..], b"\x89PNG\r\n\x1a\n");
+        assert_eq!(
+            call.request.history.len(),
+            1,
+            "the picture before is left out"
+        );
+        call.answer("A dog.").await;
     });
-    let request = from_open_webui(completion(&api.writer(), &body));
-    let rejected = error(request, 400, ProblemCode::ValidationFailed).await;
-    assert_eq!(rejected["param"], "messages[0].content[1]");
+    assert_eq!(reply["choices"][0]["message"]["content"], "A dog.");
+    let request = from_open_webui(completion(&api.writer(), &body("AAAA")));
+    let rejected = error(request, 400, ProblemCode::FileTypeNotAccepted).await;
+    assert_eq!(rejected["param"], "messages[2].content[1].image_url.url");
     api.stop().await;
 }
 

@@ -47,6 +47,7 @@ fn faults_of_text(schema: &str, body: &str) -> Vec<String> {
         Ok(_) => Vec::new(),
         Err(BodyError::Faults(faults)) => faults,
         Err(BodyError::Malformed { detail }) => panic!("malformed: {detail}"),
+        Err(BodyError::TooLarge) => panic!("too large"),
     };
     faults
         .into_iter()

@@ -1,0 +1,89 @@
+//! Files of a message that are fetched from the web.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{FaultCode, FileName, InputFault};
+use ports::DocumentError;
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    ChatContext,
+    attached::{HeldMemory, NewFile, WebAddress, held},
+    command::ChatError,
+};
+
+/// The time in which all files of a message must be fetched.
+const MAX_TIME: Duration = Duration::from_secs(20);
+/// The maximum number of bytes of all files of a message that are fetched.
+const MAX_BYTES: usize = 20 * 1024 * 1024;
+
+/// Fetches the files of a message, one after another. They are in memory until they are stored.
+pub(super) struct Fetcher<'a> {
+    context: &'a ChatContext,
+    deadline: Instant,
+    bytes_left: usize,
+    /// The memory for the files of one message.
+    memory: Option<Arc<OwnedSemaphorePermit>>,
+}
+
+impl<'a> Fetcher<'a> {
+    pub(super) fn new(context: &'a ChatContext) -> Self {
+        Self {
+            context,
+            deadline: Instant::now() + MAX_TIME,
+            bytes_left: MAX_BYTES,
+            memory: None,
+        }
+    }
+
+    /// Fetches the file at `index` of the message.
+    pub(super) async fn fetch(
+        &mut self,
+        index: usize,
+        address: &WebAddress,
+    ) -> Result<NewFile, ChatError> {
+        let fault = |detail: &str| {
+            let pointer = format!("/files/{index}");
+            let fault = InputFault::new(pointer, FaultCode::UnknownValue, detail);
+            ChatError::Invalid(vec![fault])
+        };
+        let late = |_elapsed| fault("the files of the message could not be fetched in time");
+        let memory = timeout_at(self.deadline, self.memory()).await;
+        let memory = memory.map_err(|_elapsed| ChatError::Overloaded)??;
+        let fetching = self.context.files.fetch(&address.url, self.bytes_left);
+        let fetched = timeout_at(self.deadline, fetching).await.map_err(late)?;
+        let file = fetched.map_err(|error| {
+            // The cause may tell about a network, and is only logged.
+            tracing::info!(
+                error = ports::error::one_line(&error),
+                "a file of a message could not be fetched"
+            );
+            fault(match error {
+                DocumentError::Forbidden => "is not an address from which files are fetched",
+                DocumentError::Unavailable(_) => "the server of the file does not respond",
+                DocumentError::InvalidResponse(_) => {
+                    "the server of the file does not return it, or it is too large"
+                }
+            })
+        })?;
+        self.bytes_left -= file.content.len().min(self.bytes_left);
+        let own_name = address.name.as_deref().and_then(FileName::new);
+        Ok(NewFile {
+            name: own_name.or(file.name),
+            media_type: file.media_type.or_else(|| address.media_type.clone()),
+            content: held(file.content, Some(memory)),
+        })
+    }
+
+    async fn memory(&mut self) -> Result<HeldMemory, ChatError> {
+        if self.memory.is_none() {
+            let taken = self.context.files.memory_to_fetch().await;
+            self.memory = Some(Arc::new(taken.ok_or(ChatError::Overloaded)?));
+        }
+        let memory = self.memory.clone().ok_or(ChatError::Overloaded)?;
+        Ok(memory)
+    }
+}
