@@ -22,7 +22,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use writes::{CreateFile, CreateFileOutcome, DeleteFile, DeleteFileOutcome};
 
 pub(crate) use self::references::find_references;
-pub use self::{blob_cleanup::BlobCleanup, links::FileLinks, quota::UploadAllowance};
+pub use self::{
+    blob_cleanup::BlobCleanup,
+    links::{FileLinks, TenantLinks},
+    quota::UploadAllowance,
+};
 use self::{
     intake::{Intake, Received},
     quota::over_quota,

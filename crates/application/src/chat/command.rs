@@ -5,8 +5,7 @@ use std::sync::Arc;
 pub use domain::admission::OnBusy;
 use domain::{
     AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
-    LimitOverrides,
-    MessageId, Principal, Problem, ProblemCode, Scope,
+    LimitOverrides, MessageId, Principal, Problem, ProblemCode, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},

@@ -20,6 +20,8 @@ use crate::{FileError, cache::CachedPorts, engines::Candidate};
 
 /// The maximum number of files in a request to a model.
 const MAX_FILES: usize = 8;
+/// The default of the maximum number of bytes of their contents.
+pub(super) const DEFAULT_BYTES: u64 = 20 * 1024 * 1024;
 
 /// The files of a message on their way to the store.
 pub(super) enum MessageFiles {

@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Audience, ConversationId, CredentialSource, IdempotencyKey, MessageId, Principal, Scope, Stamp,
-    TurnId,
+    Audience, ConversationId, CredentialSource, IdempotencyKey, LimitOverrides, MessageId,
+    Principal, Scope, Stamp, TurnId, UploadQuota,
 };
 use ports::{Idempotent, RepositoryError};
 use tokio::time::timeout;

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use domain::{
-    File, FileId, FileLink, LinkSecret, Principal, RegionEntry, TenantId,
+    File, FileId, FileLink, LinkSecret, Principal, RegionEntry, TenantId, Timestamp,
     file_link::{self, LINK_LIFE},
 };
 use parking_lot::RwLock;
@@ -32,22 +32,55 @@ impl FileLinks {
     }
 }
 
+/// Links to the files of a tenant, which end together.
+pub struct TenantLinks {
+    server: String,
+    tenant: TenantId,
+    /// `None` if no contents are stored.
+    secret: Option<LinkSecret>,
+    expires_at: Timestamp,
+}
+
+impl TenantLinks {
+    /// Returns the link to the content of a file. Without a store of contents it is an address at which nothing is
+    /// found.
+    pub fn address(&self, id: FileId) -> String {
+        let (server, path) = (&self.server, file_link::content_path(id));
+        let signed = self.secret.as_ref();
+        let signed = signed.map(|secret| secret.sign(&self.tenant, id, self.expires_at));
+        let query = signed.map(|link| format!("?link={link}"));
+        format!("{server}{path}{}", query.unwrap_or_default())
+    }
+}
+
 impl FileService {
     /// Returns a link to the content of a file that the caller may read.
     pub async fn link(&self, caller: &Principal, id: FileId) -> Result<FileLink, FileError> {
         self.find_stored(caller, id).await?;
-        self.link_to(&caller.tenant, id).await
+        let secret = self.link_secret().await?;
+        let links = self.links_of(&caller.tenant, Some(secret.clone()));
+        Ok(FileLink {
+            url: links.address(id),
+            expires_at: links.expires_at,
+        })
     }
 
-    /// Returns a link to the content of a file that its reader is known to see, such as one of a message.
-    pub async fn link_to(&self, tenant: &TenantId, id: FileId) -> Result<FileLink, FileError> {
-        let expires_at = self.ports.clock.now() + LINK_LIFE;
-        let link = self.link_secret().await?.sign(tenant, id, expires_at);
-        let (server, path) = (&self.links.public_url, file_link::content_path(id));
-        Ok(FileLink {
-            url: format!("{server}{path}?link={link}"),
-            expires_at,
-        })
+    /// Returns the links to files of a tenant that their reader is known to see, such as those of messages.
+    pub async fn tenant_links(&self, tenant: &TenantId) -> Result<TenantLinks, FileError> {
+        let secret = match &self.ports.blobs {
+            Some(_) => Some(self.link_secret().await?.clone()),
+            None => None,
+        };
+        Ok(self.links_of(tenant, secret))
+    }
+
+    fn links_of(&self, tenant: &TenantId, secret: Option<LinkSecret>) -> TenantLinks {
+        TenantLinks {
+            server: self.links.public_url.clone(),
+            tenant: tenant.clone(),
+            secret,
+            expires_at: self.ports.clock.now() + LINK_LIFE,
+        }
     }
 
     /// Returns the file whose content is at this address of the service, in any of its regions. Whether a link in

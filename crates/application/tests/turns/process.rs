@@ -17,8 +17,8 @@ use application::{
 };
 use contract::fixture;
 use domain::{
-    AcceptedTypes, ConversationId, CredentialSource, IdempotencyKey, Principal, Scopes,
-    config::Metadata,
+    AcceptedTypes, ConversationId, CredentialSource, IdempotencyKey, LimitOverrides, Principal,
+    Scopes, config::Metadata,
 };
 use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};

@@ -1,8 +1,11 @@
 //! The parts of a message that are files.
 
 use application::chat::{AttachedFile, FilePart, HeldMemory, WebAddress};
-use domain::{FaultCode, FileId, FileReference, InputFault};
+use domain::{FaultCode, FileId, InputFault};
 use kit::{problem::ApiError, state::HttpState};
+
+/// Returns the file of this service whose content is at an address.
+pub(crate) type OwnFile<'a> = &'a dyn Fn(&str) -> Option<FileId>;
 
 /// The files of a message, with their places in the body of the request.
 #[derive(Debug, Default)]
@@ -27,10 +30,10 @@ impl FileParts {
         &mut self,
         place: impl Into<String>,
         address: Address,
-        public_url: &str,
+        own_file: OwnFile<'_>,
     ) -> Result<(), InputFault> {
         let place = place.into();
-        match address.into_part(public_url) {
+        match address.into_part(own_file) {
             Ok(part) => {
                 self.push(place, part);
                 Ok(())
@@ -77,13 +80,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    fn into_part(self, public_url: &str) -> Result<FilePart, (FaultCode, String)> {
+    fn into_part(self, own_file: OwnFile<'_>) -> Result<FilePart, (FaultCode, String)> {
         let Self {
             mut url,
             media_type,
             name,
         } = self;
-        if let Some(id) = own_file(&url, public_url) {
+        if let Some(id) = own_file(&url) {
             return Ok(FilePart::Stored(id));
         }
         let scheme = url.get(..5).unwrap_or_default();
@@ -118,23 +121,6 @@ impl Address {
     }
 }
 
-/// The addresses of files in messages that are shown to their readers.
-pub(crate) struct FileUrls<'a>(pub(crate) &'a str);
-
-impl FileUrls<'_> {
-    /// Returns the address of the content of a file. A client that sends it back names the file.
-    pub(crate) fn of(&self, file: &FileReference) -> String {
-        format!("{}/api/files/{}/content", self.0, file.id)
-    }
-}
-
-/// Returns the file that an address of this service names, whatever its query.
-fn own_file(url: &str, public_url: &str) -> Option<FileId> {
-    let path = url.strip_prefix(public_url)?.split(['?', '#']).next()?;
-    let id = path.strip_prefix("/api/files/")?.strip_suffix("/content")?;
-    id.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +133,7 @@ mod tests {
             media_type: Some("image".to_owned()),
             name: None,
         };
-        address.into_part("https://chat.example/api-of")
+        address.into_part(&|url| (url == "https://chat.example/file").then(|| ID.parse().unwrap()))
     }
 
     #[test]
@@ -184,20 +170,10 @@ mod tests {
 
     #[test]
     fn addresses_of_this_service_name_its_files() {
-        let base = "https://chat.example/api-of/api/files";
-        for url in [
-            format!("{base}/{ID}/content"),
-            format!("{base}/{ID}/content?link=x#y"),
-        ] {
-            assert!(matches!(part(&url), Ok(FilePart::Stored(_))), "{url}");
-        }
-        for url in [
-            format!("{base}/{ID}"),
-            format!("{base}/x/content"),
-            format!("{base}/{ID}/../content"),
-        ] {
-            assert!(matches!(part(&url), Ok(FilePart::Web(_))), "{url}");
-        }
+        let of_service = part("https://chat.example/file");
+        assert!(matches!(of_service, Ok(FilePart::Stored(_))));
+        let of_others = part("https://other.example/file");
+        assert!(matches!(of_others, Ok(FilePart::Web(_))));
     }
 
     #[test]

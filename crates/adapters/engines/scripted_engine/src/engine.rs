@@ -3,7 +3,7 @@
 use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
-use domain::{FileKind, FinishReason};
+use domain::{AgentConfig, FileKinds, FinishReason};
 use futures::{StreamExt as _, stream};
 use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError, RequestedCall};
 use tokio::time::sleep;
@@ -57,8 +57,11 @@ impl ScriptedEngine {
 
 #[async_trait]
 impl ReplyEngine for ScriptedEngine {
-    fn takes(&self, kind: FileKind) -> bool {
-        matches!(kind, FileKind::Text | FileKind::Image)
+    async fn inputs(&self, _config: &AgentConfig) -> FileKinds {
+        FileKinds {
+            image: true,
+            ..FileKinds::default()
+        }
     }
 
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {

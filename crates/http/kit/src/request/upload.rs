@@ -11,7 +11,7 @@ use actix_web::{
 use application::{FileError, FileUpload};
 use domain::{FileName, ProblemCode, UploadQuota};
 use futures::{
-    FutureExt as _, Stream, StreamExt as _, TryStreamExt as _,
+    FutureExt as _, Stream, TryStreamExt as _,
     future::{self, BoxFuture, join},
     stream,
 };

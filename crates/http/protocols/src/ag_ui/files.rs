@@ -4,7 +4,7 @@ use application::chat::FilePart;
 use domain::{FaultCode, InputFault};
 use serde_json::Value;
 
-use crate::file_parts::{Address, FileParts};
+use crate::file_parts::{Address, FileParts, OwnFile};
 
 /// Returns whether a part is a file. `binary` is that of clients before 1.0.
 pub(super) fn is_file(part: &Value) -> bool {
@@ -17,16 +17,16 @@ pub(super) fn is_file(part: &Value) -> bool {
 pub(super) fn take_files(
     content: &mut Value,
     pointer: &str,
-    public_url: &str,
+    own_file: OwnFile<'_>,
 ) -> Result<FileParts, InputFault> {
     let mut files = FileParts::default();
     let parts = content.as_array_mut().into_iter().flatten();
     for (index, part) in parts.enumerate().filter(|(_, part)| is_file(part)) {
         let place = format!("{pointer}/{index}");
         if part["type"] == "binary" {
-            add_binary(&mut files, &place, part, public_url)?;
+            add_binary(&mut files, &place, part, own_file)?;
         } else {
-            add_source(&mut files, &place, part, public_url)?;
+            add_source(&mut files, &place, part, own_file)?;
         }
     }
     Ok(files)
@@ -37,7 +37,7 @@ fn add_source(
     files: &mut FileParts,
     place: &str,
     part: &mut Value,
-    public_url: &str,
+    own_file: OwnFile<'_>,
 ) -> Result<(), InputFault> {
     let name = part.get_mut("metadata").and_then(|it| text(it, "filename"));
     let source = part.get_mut("source");
@@ -63,7 +63,7 @@ fn add_source(
                 media_type,
                 name,
             };
-            files.push_address(value_place, address, public_url)
+            files.push_address(value_place, address, own_file)
         }
         "file" => add_id(files, value_place, &value),
         _ => {
@@ -79,7 +79,7 @@ fn add_binary(
     files: &mut FileParts,
     place: &str,
     part: &mut Value,
-    public_url: &str,
+    own_file: OwnFile<'_>,
 ) -> Result<(), InputFault> {
     let media_type = text(part, "mimeType");
     let name = text(part, "filename");
@@ -98,7 +98,7 @@ fn add_binary(
             media_type,
             name,
         };
-        return files.push_address(format!("{place}/url"), address, public_url);
+        return files.push_address(format!("{place}/url"), address, own_file);
     }
     let place = format!("{place}/id");
     let id = text(part, "id").ok_or_else(|| required(place.clone()))?;

@@ -1,5 +1,6 @@
 //! The messages of a thread, as clients show them.
 
+use application::files::TenantLinks;
 use domain::{
     ActionNeeded, FileKind, FileReference, FinishReason, Message, Role, ToolCall, Turn, TurnStatus,
 };
@@ -9,22 +10,21 @@ use super::{
     event::{result_content, result_message_id, result_metadata},
     reply::segments,
 };
-use crate::file_parts::FileUrls;
 
 /// Returns the messages in the form of `TanStack` AI, followed by those of queued turns, which
 /// are stored when their turns start.
 pub(super) fn ui_messages(
     messages: &[Message],
     open_turns: &[Turn],
-    urls: &FileUrls<'_>,
+    links: &TenantLinks,
 ) -> Vec<Value> {
     let stored = messages
         .iter()
-        .filter_map(|message| ui_message(message, urls));
+        .filter_map(|message| ui_message(message, links));
     let queued = queued(open_turns).map(|turn| {
         let text =
             (!turn.input.is_empty()).then(|| json!({ "type": "text", "content": turn.input }));
-        let parts: Vec<_> = text.into_iter().chain(files(&turn.files, urls)).collect();
+        let parts: Vec<_> = text.into_iter().chain(files(&turn.files, links)).collect();
         json!({
             "id": queued_id(turn), "role": "user", "parts": parts, "createdAt": turn.created_at,
         })
@@ -33,7 +33,7 @@ pub(super) fn ui_messages(
 }
 
 /// Returns nothing for a message of an unknown role, which clients could not show.
-fn ui_message(message: &Message, urls: &FileUrls<'_>) -> Option<Value> {
+fn ui_message(message: &Message, links: &TenantLinks) -> Option<Value> {
     let role = match message.role {
         Role::User => "user",
         Role::Agent => "assistant",
@@ -52,14 +52,14 @@ fn ui_message(message: &Message, urls: &FileUrls<'_>) -> Option<Value> {
     Some(json!({
         "id": message.page_id(),
         "role": role,
-        "parts": parts(message, urls),
+        "parts": parts(message, links),
         "createdAt": message.created_at,
         "metadata": metadata,
     }))
 }
 
 /// Returns text and calls in their order, and files.
-fn parts(message: &Message, urls: &FileUrls<'_>) -> Vec<Value> {
+fn parts(message: &Message, links: &TenantLinks) -> Vec<Value> {
     let segments = segments(message.id, &message.content, &message.tool_calls);
     let parts = segments.into_iter().flat_map(|segment| {
         let text =
@@ -67,11 +67,11 @@ fn parts(message: &Message, urls: &FileUrls<'_>) -> Vec<Value> {
         text.into_iter()
             .chain(segment.calls.iter().flat_map(call_parts))
     });
-    parts.chain(files(&message.files, urls)).collect()
+    parts.chain(files(&message.files, links)).collect()
 }
 
 /// Returns parts with the addresses of files.
-fn files(files: &[FileReference], urls: &FileUrls<'_>) -> impl Iterator<Item = Value> {
+fn files(files: &[FileReference], links: &TenantLinks) -> impl Iterator<Item = Value> {
     files.iter().map(|file| {
         let kind = match file.media_type.kind() {
             Some(FileKind::Image) => "image",
@@ -81,7 +81,7 @@ fn files(files: &[FileReference], urls: &FileUrls<'_>) -> impl Iterator<Item = V
         json!({
             "type": kind,
             "source": {
-                "type": "url", "value": urls.of(file), "mimeType": file.media_type.as_str(),
+                "type": "url", "value": links.address(file.id), "mimeType": file.media_type.as_str(),
             },
             "metadata": { "filename": file.name },
         })
@@ -89,12 +89,12 @@ fn files(files: &[FileReference], urls: &FileUrls<'_>) -> impl Iterator<Item = V
 }
 
 /// Returns the content of a message of the user.
-fn content(text: &str, of_message: &[FileReference], urls: &FileUrls<'_>) -> Value {
+fn content(text: &str, of_message: &[FileReference], links: &TenantLinks) -> Value {
     if of_message.is_empty() {
         return text.into();
     }
     let text = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
-    text.into_iter().chain(files(of_message, urls)).collect()
+    text.into_iter().chain(files(of_message, links)).collect()
 }
 
 /// Returns a call and its result, unless it waits.
@@ -144,23 +144,23 @@ fn shown_arguments(call: &ToolCall) -> Value {
 pub(super) fn agui_messages(
     messages: &[Message],
     open_turns: &[Turn],
-    urls: &FileUrls<'_>,
+    links: &TenantLinks,
 ) -> Vec<Value> {
     let stored = messages
         .iter()
-        .flat_map(|message| agui_message(message, urls));
+        .flat_map(|message| agui_message(message, links));
     let queued = queued(open_turns).map(|turn| {
-        let content = content(&turn.input, &turn.files, urls);
+        let content = content(&turn.input, &turn.files, links);
         json!({ "id": queued_id(turn), "role": "user", "content": content })
     });
     stored.chain(queued).collect()
 }
 
-fn agui_message(message: &Message, urls: &FileUrls<'_>) -> Vec<Value> {
+fn agui_message(message: &Message, links: &TenantLinks) -> Vec<Value> {
     match message.role {
         Role::User => {
             let id = message.page_id();
-            let content = content(&message.content, &message.files, urls);
+            let content = content(&message.content, &message.files, links);
             return vec![json!({ "id": id, "role": "user", "content": content })];
         }
         Role::Agent => {}

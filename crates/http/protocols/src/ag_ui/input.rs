@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::files::{is_file, take_files};
 use crate::{
     client_tools::{client_tool, separate},
-    file_parts::FileParts,
+    file_parts::{FileParts, OwnFile},
 };
 
 /// The maximum length of a client's own id of a message.
@@ -87,13 +87,13 @@ impl RunInput {
     }
 
     /// Takes the files out of the newest message of the user.
-    pub(super) fn take_files(&mut self, public_url: &str) -> Result<FileParts, InputFault> {
+    pub(super) fn take_files(&mut self, own_file: OwnFile<'_>) -> Result<FileParts, InputFault> {
         let newest = self.messages.iter().rposition(|it| it.role == "user");
         let Some(index) = newest else {
             return Ok(FileParts::default());
         };
         let pointer = format!("/messages/{index}/content");
-        take_files(&mut self.messages[index].content, &pointer, public_url)
+        take_files(&mut self.messages[index].content, &pointer, own_file)
     }
 
     /// Returns the newest message of the user, of at most `max` characters.
@@ -203,7 +203,7 @@ mod tests {
                 {"role": "user", "content": parts},
             ]});
             let mut input: RunInput = serde_json::from_value(body).unwrap();
-            let files = input.take_files("https://chat.example");
+            let files = input.take_files(&|_| None);
             (files, input.newest_message(10).unwrap().text)
         };
         for part in [&image, &binary] {

@@ -50,7 +50,7 @@ pub(super) async fn run(
         memory,
     }: JsonWithFiles<RunInput>,
 ) -> Result<HttpResponse, ApiError> {
-    let files = input.take_files(&state.site.public_url);
+    let files = input.take_files(&|url| authorized.files.file_of_address(url));
     let sender = Sender {
         authorized: &authorized,
         agent_id: agent.0,

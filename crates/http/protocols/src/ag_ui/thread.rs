@@ -17,7 +17,6 @@ use super::{
     run_events::{Run, RunEvents},
     stream,
 };
-use crate::file_parts::FileUrls;
 
 /// The messages and the open turns of a thread.
 #[derive(Default)]
@@ -50,7 +49,7 @@ impl Attaching<'_> {
             None => json!({ "truncated": false }),
         };
         let body = json!({
-            "messages": ui_messages(&thread.messages, &thread.open_turns, &self.file_urls()),
+            "messages": ui_messages(&thread.messages, &thread.open_turns, &self.file_links().await?),
             "activeRun": active.map(|turn| json!({ "runId": turn.id })),
             "interrupts": null,
             "page": page,
@@ -60,8 +59,9 @@ impl Attaching<'_> {
             .json(body))
     }
 
-    fn file_urls(&self) -> FileUrls<'_> {
-        FileUrls(&self.state.site.public_url)
+    async fn file_links(&self) -> Result<application::files::TenantLinks, ApiError> {
+        let tenant = &self.authorized.caller().tenant;
+        Ok(self.authorized.files.tenant_links(tenant).await?)
     }
 
     /// Streams a snapshot of the messages, and the turn that is running or waits first.
@@ -76,7 +76,7 @@ impl Attaching<'_> {
             message.role == Role::User || followed.is_none() || message.turn_id != followed
         };
         let messages: Vec<_> = thread.messages.iter().filter(is_before).cloned().collect();
-        let messages = agui_messages(&messages, &thread.open_turns, &self.file_urls());
+        let messages = agui_messages(&messages, &thread.open_turns, &self.file_links().await?);
         let turn = match thread.open_turns.first() {
             Some(open) => {
                 let chat = &self.authorized.chat;

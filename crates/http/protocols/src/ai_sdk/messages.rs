@@ -1,18 +1,17 @@
 //! `GET /ai-sdk/agents/{id}/chat/{chat}/messages`.
 
-use actix_web::{HttpResponse, http::header::ContentType, web::Data};
+use actix_web::{HttpResponse, http::header::ContentType};
+use application::files::TenantLinks;
 use application::{ConversationError, PAGE_LIMIT};
 use domain::{Message, sizes::PAGE_BYTES};
 use kit::{
     auth::{Authorized, TurnsRead, missing_conversations_read},
     problem::ApiError,
     request::PagePermit,
-    state::HttpState,
 };
 use ports::ListingOrder;
 
 use super::{path::PathChat, ui_message::UiMessage};
-use crate::file_parts::FileUrls;
 
 /// The maximum number of messages in a response.
 const MAX_MESSAGES: usize = 1_000;
@@ -20,7 +19,6 @@ const MAX_MESSAGES: usize = 1_000;
 /// Responds with the newest messages of a chat, oldest first; with none if it does not exist.
 pub(super) async fn list_messages(
     authorized: Authorized<TurnsRead>,
-    state: Data<HttpState>,
     chat: PathChat,
     _permit: PagePermit,
 ) -> Result<HttpResponse, ApiError> {
@@ -32,7 +30,7 @@ pub(super) async fn list_messages(
         Some(chat) => chat.find(&authorized.conversations, caller).await?,
         None => None,
     };
-    let urls = FileUrls(&state.site.public_url);
+    let links = authorized.files.tenant_links(&caller.tenant).await?;
     let mut newest = NewestMessages::default();
     let mut cursor = None;
     while let Some(id) = conversation {
@@ -45,7 +43,7 @@ pub(super) async fn list_messages(
             read => read?.value,
         };
         cursor = next;
-        if !newest.add(page.items, &urls) || cursor.is_none() {
+        if !newest.add(page.items, &links) || cursor.is_none() {
             break;
         }
     }
@@ -64,9 +62,9 @@ struct NewestMessages {
 
 impl NewestMessages {
     /// Adds older messages. Returns whether more may follow.
-    fn add(&mut self, older: Vec<Message>, urls: &FileUrls<'_>) -> bool {
+    fn add(&mut self, older: Vec<Message>, links: &TenantLinks) -> bool {
         let older = older.into_iter();
-        for message in older.filter_map(|message| UiMessage::of(message, urls)) {
+        for message in older.filter_map(|message| UiMessage::of(message, links)) {
             let json = serde_json::to_string(&message).unwrap_or_default();
             let is_first = self.newest_first.is_empty();
             if self.newest_first.len() == MAX_MESSAGES

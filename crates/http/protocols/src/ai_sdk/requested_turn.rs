@@ -116,7 +116,9 @@ impl Submission<'_> {
         let mut parts = FileParts::default();
         for (index, address) in message.files {
             let place = format!("{}/{index}", message.place);
-            let pushed = parts.push_address(place, address, &state.site.public_url);
+            let pushed = parts.push_address(place, address, &|url| {
+                self.authorized.files.file_of_address(url)
+            });
             pushed.map_err(|fault| ApiError::faults(ProblemCode::ValidationFailed, vec![fault]))?;
         }
         let (files, places) = parts.read(state, self.memory.clone()).await?;

@@ -1,13 +1,12 @@
 //! Stored messages in the form of the AI SDK: `UIMessage`.
 
+use application::files::TenantLinks;
 use domain::{
     ActionNeeded, Author, FileReference, FinishReason, MediaType, Message, MessageError, Role,
     Timestamp, ToolCall, ToolEnd, TurnId, TurnStatus, Usage, tool_call::function_name,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::file_parts::FileUrls;
 
 /// A message. Its id is the client's own, or that of the stored message.
 #[derive(Debug, Serialize)]
@@ -199,10 +198,10 @@ fn output(result: String) -> Value {
 impl UiMessage {
     /// Returns the form of a message; `None` if it is of an unknown role, which clients could not
     /// show.
-    pub(super) fn of(message: Message, urls: &FileUrls<'_>) -> Option<Self> {
+    pub(super) fn of(message: Message, links: &TenantLinks) -> Option<Self> {
         let id = message.page_id();
         // Clients place the files of a message before its text.
-        let mut parts: Vec<_> = message.files.iter().map(|it| file(it, urls)).collect();
+        let mut parts: Vec<_> = message.files.iter().map(|it| file(it, links)).collect();
         let role = match message.role {
             Role::User => {
                 if parts.is_empty() || !message.content.is_empty() {
@@ -273,12 +272,12 @@ pub(super) fn after_tool(text: &str) -> &str {
     text.trim_start_matches('\n')
 }
 
-fn file(file: &FileReference, urls: &FileUrls<'_>) -> UiPart {
+fn file(file: &FileReference, links: &TenantLinks) -> UiPart {
     UiPart::File {
         kind: "file",
         media_type: file.media_type,
         filename: file.name.clone(),
-        url: urls.of(file),
+        url: links.address(file.id),
     }
 }
 

@@ -37,7 +37,9 @@ pub(super) async fn create(
     key: IdempotencyHeader,
     JsonWithFiles { body, memory }: JsonWithFiles<CompletionBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let mut completion = body.read(&state.bodies.sizes, &state.site.public_url)?;
+    let mut completion = body.read(&state.bodies.sizes, &|url| {
+        authorized.files.file_of_address(url)
+    })?;
     let agent = models::find(&authorized, &completion.model).await?;
     let files = std::mem::take(&mut completion.files);
     let (files, places) = files.read(&state, memory).await?;

@@ -4,7 +4,7 @@ use application::chat::FilePart;
 use domain::{FaultCode, InputFault};
 use serde_json::Value;
 
-use crate::file_parts::{Address, FileParts};
+use crate::file_parts::{Address, FileParts, OwnFile};
 
 /// Returns whether a part is a file.
 pub(super) fn is_file(part: &Value) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn add_file(
     files: &mut FileParts,
     place: &str,
     part: &mut Value,
-    public_url: &str,
+    own_file: OwnFile<'_>,
 ) -> Result<(), InputFault> {
     match part["type"].as_str() {
         Some("image_url") => {
@@ -26,7 +26,7 @@ pub(super) fn add_file(
                 media_type: None,
                 name: None,
             };
-            files.push_address(format!("{place}/image_url/url"), address, public_url)
+            files.push_address(format!("{place}/image_url/url"), address, own_file)
         }
         Some("input_audio") => {
             let base64 = required(part, "input_audio", "data", place)?;
@@ -40,7 +40,7 @@ pub(super) fn add_file(
             files.push(format!("{place}/input_audio/data"), data);
             Ok(())
         }
-        _ => add_document(files, place, part, public_url),
+        _ => add_document(files, place, part, own_file),
     }
 }
 
@@ -48,7 +48,7 @@ fn add_document(
     files: &mut FileParts,
     place: &str,
     part: &mut Value,
-    public_url: &str,
+    own_file: OwnFile<'_>,
 ) -> Result<(), InputFault> {
     if let Some(id) = text(part, "file", "file_id") {
         let place = format!("{place}/file/file_id");
@@ -69,7 +69,7 @@ fn add_document(
             media_type: None,
             name,
         };
-        return files.push_address(place, address, public_url);
+        return files.push_address(place, address, own_file);
     }
     let data = FilePart::Data {
         media_type: None,

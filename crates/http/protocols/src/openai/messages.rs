@@ -12,7 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::files::{add_file, is_file};
-use crate::{answers::ClientCalls, file_parts::FileParts};
+use crate::{
+    answers::ClientCalls,
+    file_parts::{FileParts, OwnFile},
+};
 
 /// A message, as a client sends it. Its members have any type, because only the newest message is
 /// judged.
@@ -146,14 +149,14 @@ impl ClientMessage {
     pub(super) fn take_files(
         &mut self,
         position: usize,
-        public_url: &str,
+        own_file: OwnFile<'_>,
         faults: &mut Vec<InputFault>,
     ) -> FileParts {
         let mut files = FileParts::default();
         let parts = self.content.as_array_mut().into_iter().flatten();
         for (index, part) in parts.enumerate().filter(|(_, part)| is_file(part)) {
             let place = format!("/messages/{position}/content/{index}");
-            let added = add_file(&mut files, &place, part, public_url);
+            let added = add_file(&mut files, &place, part, own_file);
             faults.extend(added.err());
         }
         files

@@ -16,7 +16,7 @@ use super::messages::{ClientMessage, Reader, Texts, ends_with_result};
 use crate::{
     answers::ClientCalls,
     client_tools::{client_tool, separate},
-    file_parts::FileParts,
+    file_parts::{FileParts, OwnFile},
 };
 
 /// The member of `metadata` that names the conversation.
@@ -104,7 +104,7 @@ impl CompletionBody {
     pub(super) fn read(
         mut self,
         sizes: &Sizes,
-        public_url: &str,
+        own_file: OwnFile<'_>,
     ) -> Result<CompletionRequest, ApiError> {
         let mut faults = Vec::new();
         let (tools, tool_use) = self.tools(&mut faults);
@@ -130,7 +130,7 @@ impl CompletionBody {
             None => Texts::whole(&self.messages, &mut reader),
         };
         let files = match texts.position {
-            Some(at) => self.messages[at].take_files(at, public_url, &mut faults),
+            Some(at) => self.messages[at].take_files(at, own_file, &mut faults),
             None => FileParts::default(),
         };
         faults.truncate(MAX_FAULTS);

@@ -4,11 +4,10 @@ use super::*;
 
 fn read(body: Value) -> Result<CompletionRequest, Vec<String>> {
     let body: CompletionBody = serde_json::from_value(body).unwrap();
-    body.read(&Sizes::default(), "https://chat.example")
-        .map_err(|error| {
-            let pointers = error.faults.into_iter().filter_map(|fault| fault.pointer);
-            pointers.collect()
-        })
+    body.read(&Sizes::default(), &|_| None).map_err(|error| {
+        let pointers = error.faults.into_iter().filter_map(|fault| fault.pointer);
+        pointers.collect()
+    })
 }
 
 /// A body with further members.
