@@ -97,7 +97,7 @@ impl FollowerWork for Rows {
             // A row of its own for each event in each step, so that a second one would be seen.
             conversation_id: ConversationId::new(self.ids.next_id()),
             message_seq: 1,
-            order: order(&step.tenant, event.seq.0),
+            order: order(&step.tenant, event.event.seq.0),
             scopes: vec![SearchScope::tenant(&step.tenant)],
             words: WORD.to_owned(),
         };

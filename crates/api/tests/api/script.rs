@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::{FileKind, FinishReason, ModelStep, TurnId, Usage};
+use domain::{AgentConfig, FileKinds, FinishReason, ModelStep, TurnId, Usage};
 use futures::{StreamExt as _, future::pending, stream};
 use parking_lot::Mutex;
 use ports::{
@@ -76,8 +76,11 @@ pub(crate) fn scripted() -> (PromptedEngine, Script) {
 
 #[async_trait]
 impl ReplyEngine for PromptedEngine {
-    fn takes(&self, kind: FileKind) -> bool {
-        matches!(kind, FileKind::Text | FileKind::Image)
+    async fn inputs(&self, _config: &AgentConfig) -> FileKinds {
+        FileKinds {
+            image: true,
+            ..FileKinds::default()
+        }
     }
 
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {

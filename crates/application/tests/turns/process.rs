@@ -9,6 +9,7 @@ use application::{
         CachedWrites, Caches, FollowedTurns,
     },
     chat::{AcceptedTurn, ChatCaller, ChatContext, OnBusy, TurnRunner},
+    files::FileLinks,
     live_turns::LiveTurns,
     node::Node,
     realtime::LogTails,
@@ -18,7 +19,7 @@ use application::{
 use contract::fixture;
 use domain::{
     AcceptedTypes, ConversationId, CredentialSource, IdempotencyKey, LimitOverrides, Principal,
-    Scopes, config::Metadata,
+    Scopes, UploadQuota, config::Metadata,
 };
 use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};
@@ -62,9 +63,12 @@ impl Process {
         let forwarded = Arc::new(forwarded);
         let context_over = |writes| {
             let ports = cached_ports(fixture, &caches, writes);
+            let (types, quota) = (AcceptedTypes::default(), UploadQuota::default());
+            let links = FileLinks::new(String::new(), Arc::default());
+            let files = FileService::new(ports.clone(), types, quota, links);
             Arc::new(ChatContext::new(
-                ports.clone(),
-                Arc::new(FileService::new(ports, AcceptedTypes::default())),
+                ports,
+                Arc::new(files),
                 Arc::clone(&engines),
                 Arc::clone(&node),
                 Arc::clone(&caches.live),

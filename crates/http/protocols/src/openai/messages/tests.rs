@@ -117,7 +117,7 @@ fn files_are_taken_with_their_places() {
         let message = json!({"role": "user", "content": parts});
         let mut message: ClientMessage = serde_json::from_value(message).unwrap();
         let mut faults = Vec::new();
-        let files = message.take_files(2, "https://chat.example", &mut faults);
+        let files = message.take_files(2, &|_| None, &mut faults);
         let pointers: Vec<_> = faults.into_iter().map(|fault| fault.pointer).collect();
         (format!("{files:?}"), pointers)
     };
