@@ -54,6 +54,9 @@ const planOf = (message, results) => {
   return { texts: [`You said: ${message}`] };
 };
 
+const textOf = (content) =>
+  typeof content === "string" ? content : content.flatMap(({ text }) => text ?? []).join("");
+
 // The results of the calls of the newest response.
 const resultsOf = (messages) =>
   messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1).map(({ content }) => content);
@@ -82,7 +85,8 @@ export const startModel = async () => {
     if (!request.complete || body === "") return response.destroy();
     const { messages } = JSON.parse(body);
     requests.push(messages);
-    const message = messages.findLast(({ role }) => role === "user").content;
+    const { content } = messages.findLast(({ role }) => role === "user");
+    const message = textOf(content);
     if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');
     response.writeHead(200, { "content-type": "text/event-stream" });
     return write(response, planOf(message, resultsOf(messages)));
