@@ -132,7 +132,8 @@ export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
 /** Returns true unless it is a reply that has not begun, or has ended before that. */
-export const hasContent = ({ role, text, toolCalls }: ConversationMessage): boolean => role === "user" || !!text || !!toolCalls.length;
+export const hasContent = ({ role, text, toolCalls, files }: ConversationMessage): boolean =>
+  role === "user" || !!(text || toolCalls.length || files.length);
 
 /** Returns the time of this device, for what has not been stored yet. */
 export const now = (): string => new Date().toISOString();
