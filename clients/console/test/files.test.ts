@@ -117,6 +117,24 @@ it("attaches files by button, drop and paste, and shows them after a reload and 
   await inspect(desk, "desk-files", "Message to the user");
 });
 
+it("attaches files to a message of staff, which the user sees", async () => {
+  const { agent, page, png } = await openChat("staff", { engine: "rules" });
+  await page.getByLabel("Message", { exact: true }).fill("Where is it?");
+  await page.keyboard.press("Enter");
+  const link = page.getByRole("link", { name: "Conversation and turns" });
+  const address = await link.getAttribute("href");
+  const desk = await app.open(address!.replace(/^.*\/console/, ""));
+  await desk.locator("input[type=file]").setInputFiles({ name: "map.png", mimeType: "image/png", buffer: png });
+  const send = desk.getByRole("button", { name: "Send", exact: true });
+  await expect.poll(() => send.getAttribute("aria-disabled")).toBe("false");
+  await inspect(desk, "desk-attachments", "Message to the user");
+  await send.click();
+  for (const one of [desk, page]) await expect.poll(() => loaded(one)).toEqual([240]);
+  expect(await desk.getByRole("list", { name: "Files of the message" }).count()).toBe(0);
+  const { messages } = await app.service.stored(agent);
+  expect(messages.at(-1)).toMatchObject({ role: "agent", content: "", files: [{ name: "map.png", mediaType: "image/png" }] });
+});
+
 it("sends files without a text", async () => {
   const { agent, page, attach, send } = await openChat("alone", { engine: "rules" });
   await attach("notes.txt", "text/plain", Buffer.from("Hello"));

@@ -1,4 +1,4 @@
-import { useRef } from "react";
+import { AttachButton } from "../files/attach-button.js";
 import { AttachmentList } from "../files/attachment-list.js";
 import type { Attachments } from "../files/use-attachments.js";
 import { Button } from "../ui/button.js";
@@ -15,7 +15,6 @@ interface ComposerProps {
 
 /** The text and the files that are sent next. Enter sends them, Shift and Enter begin a line. */
 export const Composer = ({ text, onChange, files, isBusy, onSend, onStop }: ComposerProps) => {
-  const chooser = useRef<HTMLInputElement>(null);
   const isEmpty = text.trim() === "" && files.attachments.length === 0;
   const canSend = !isEmpty && files.isReady;
   const send = () => {
@@ -32,21 +31,7 @@ export const Composer = ({ text, onChange, files, isBusy, onSend, onStop }: Comp
       }}
     >
       <AttachmentList {...files} />
-      <input
-        ref={chooser}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files to attach"
-        onChange={({ target }) => {
-          files.add([...(target.files ?? [])]);
-          // The same file can be chosen again.
-          target.value = "";
-        }}
-      />
-      <Button onClick={() => chooser.current?.click()}>
-        <Icon name="attach" /> <span>Attach</span>
-      </Button>
+      <AttachButton onFiles={files.add} />
       <label className="visually-hidden" htmlFor="message">
         Message
       </label>
@@ -59,11 +44,7 @@ export const Composer = ({ text, onChange, files, isBusy, onSend, onStop }: Comp
         placeholder="Write a message"
         value={text}
         onChange={(event) => onChange(event.target.value)}
-        onPaste={(event) => {
-          if (event.clipboardData.files.length === 0) return;
-          event.preventDefault();
-          files.add([...event.clipboardData.files]);
-        }}
+        onPaste={files.paste}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();

@@ -1,5 +1,5 @@
 import { ConnectionError, type MessageFile, ProblemError, randomId, type StoredFile } from "agent-service-client";
-import { useEffect, useRef, useState } from "react";
+import { type ClipboardEvent, useEffect, useRef, useState } from "react";
 import { useSession } from "../session/session.js";
 
 /** A file of the message that is sent next. It is uploaded as soon as it is chosen. */
@@ -71,6 +71,13 @@ export const useAttachments = () => {
     for (const attachment of added) if (attachment.error === undefined) upload(attachment);
   };
 
+  /** Takes the files of what is pasted, unless it is text. */
+  const paste = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    add([...event.clipboardData.files]);
+  };
+
   const remove = ({ key, stored }: Attachment) => {
     uploads.current.get(key)?.abort();
     setAttachments((known) => known.filter((attachment) => attachment.key !== key));
@@ -100,7 +107,7 @@ export const useAttachments = () => {
   }, []);
 
   const isReady = attachments.length <= MAX_FILES && attachments.every(({ stored }) => stored !== undefined);
-  return { attachments, isReady, add, remove, retry: upload, take, restore };
+  return { attachments, isReady, add, paste, remove, retry: upload, take, restore };
 };
 
 export type Attachments = ReturnType<typeof useAttachments>;
