@@ -7,6 +7,7 @@ import "./styles/lists.css";
 import "./styles/pages.css";
 import "./styles/chat.css";
 import "./styles/markdown.css";
+import "./styles/files.css";
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { ConnectionError } from "agent-service-client";

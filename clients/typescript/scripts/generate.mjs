@@ -13,10 +13,10 @@ const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
 // Responses of the first three are streams and sockets, which have functions of their own. What is stored about
-// users is for backends, and pages would load its code; the console erases users. Contents of files are no JSON.
+// users is for backends, and pages would load its code; the console erases users. Files have functions of their own.
 const OMITTED = new Set([
   ...["chat", "follow_conversation", "open_socket", "list_users", "put_user", "patch_user"],
-  ...["create_file", "get_file", "delete_file", "get_file_content"],
+  ...["create_file", "get_file", "delete_file", "get_file_content", "create_file_link"],
 ]);
 
 const camelCase = (words) => words.map((word, index) => (index === 0 ? word : word[0].toUpperCase() + word.slice(1))).join("");

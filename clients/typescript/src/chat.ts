@@ -5,7 +5,10 @@ import type { RequestOptions, Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
 
 /** A message to an agent. */
-export type ChatMessage = WithUndefined<Omit<components["schemas"]["ChatRequest"], "stream">>;
+export type ChatMessage = WithUndefined<Omit<components["schemas"]["ChatRequest"], "stream" | "files">> & {
+  /** The ids of the files of the message, or what their uploads have returned. */
+  files?: readonly (string | { id?: string | undefined })[] | undefined;
+};
 
 /**
  * Sends a message and returns the parts of its turn. The message is stored once, however often the
@@ -19,7 +22,7 @@ export const streamChat = (transport: Transport, message: ChatMessage, options: 
     ...options,
     method: "POST",
     path: "/api/chat",
-    body: { ...message, stream: true },
+    body: { ...message, files: message.files?.map((file) => (typeof file === "string" ? file : file.id)), stream: true },
   };
   return streamTurn(transport, request, !!request.idempotencyKey);
 };

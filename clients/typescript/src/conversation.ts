@@ -1,69 +1,29 @@
 import { type ChatMessage, streamChat } from "./chat.js";
+import type { Conversation, ConversationOptions, FileOptions, PageTools } from "./conversation-types.js";
 import { lost, ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import { applyPart, type ConversationState, changeSent, hasContent, type Messages, type ToolCall, withSending } from "./message.js";
-import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
+import { loadFiles } from "./lazy-files.js";
+import {
+  applyPart,
+  type ConversationState,
+  changeSent,
+  fileOf,
+  hasContent,
+  type Messages,
+  type OwnMessage,
+  type ToolCall,
+  withSending,
+} from "./message.js";
+import { createOutbox, type Unsent } from "./outbox.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
-import type { LiveState } from "./state.js";
 import { segment, type Transport } from "./transport.js";
 import { followTurn, streamTurn, type TurnPart } from "./turn.js";
-import { type ConversationName, createView, type NameParts } from "./view.js";
-
-/** Names a conversation. */
-export type ConversationOptions = ConversationName & {
-  /** Keeps unsent messages over a reload; `sessionStorage` by default. */
-  storage?: KeyValueStorage | undefined;
-};
-
-/**
- * What a message can have besides its text. `title` is that of the conversation, if the message creates it;
- * `clientTools` are tools of the page for its turn, beside those of the agent.
- */
-export type SendOptions = Pick<ChatMessage, "title" | "metadata" | "clientTools">;
-
-/**
- * The functions of the page that the agent can call, by the names of its tools with `run: "client"`. What a function
- * returns is the output of the call, and what it throws is its error.
- */
-// biome-ignore lint/suspicious/noExplicitAny: the schema of the tool describes the arguments.
-export type PageTools = Record<string, (args: any) => unknown>;
+import { createView, type NameParts } from "./view.js";
 
 /** The answer to a tool call. */
 type Answer = components["schemas"]["ActionItem"];
-
-/** A conversation with its live state, for user interfaces of any framework. */
-export interface Conversation extends LiveState<ConversationState> {
-  /**
-   * Reads the messages, sends those that a reload has interrupted, follows the replies in progress
-   * to their end, and from then on shows the changes by other tabs and devices. Further calls do
-   * nothing until `close`, unless the status is `failed`.
-   */
-  load(this: void): Promise<void>;
-  /** Reads the messages before those that are shown, at most 100; resolves once they are shown. */
-  loadOlder(this: void): Promise<void>;
-  /** Sends a message, after the turns of earlier ones; resolves at the end of its turn. */
-  send(this: void, text: string, options?: SendOptions): Promise<void>;
-  /** Replaces a message of the user, and all later messages. */
-  edit(this: void, id: string, text: string): Promise<void>;
-  /** Generates the newest reply, or the reply with this id, again; sends a message again that has failed. */
-  regenerate(this: void, id?: string): Promise<void>;
-  /** Cancels the turn in progress, or the one that is being started. */
-  stop(this: void): Promise<void>;
-  /** Approves a tool call that waits for it; resolves at the end of the turn, or once it waits again. */
-  approve(this: void, callId: string): Promise<void>;
-  /** Denies a tool call. The agent reads the reason. */
-  deny(this: void, callId: string, reason?: string): Promise<void>;
-  /** Rates a message of the agent or of staff; null deletes the rating. Throws the error of the service. */
-  rate(this: void, id: string, rating: "up" | "down" | null, comment?: string): Promise<void>;
-  /** Reports to others who see the conversation that the user types, as for each change of a text field, or has stopped. Needs `chat:write`. */
-  setTyping(this: void, isTyping: boolean): void;
-  /** Answers the calls of these tools from now on, also those that wait already. Of several tabs, one answers. */
-  setTools(this: void, tools: PageTools): void;
-  /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
-  close(this: void): void;
-}
 
 /** The attempt whose pause precedes that in which messages that could not be sent are sent again: about six seconds. */
 const ATTEMPT = 5;
@@ -75,8 +35,14 @@ const ATTEMPT = 5;
 const isUncertain = (error: unknown): boolean =>
   !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
 
+/**
+ * The files of messages that were not sent yet, by the ids of the messages. They are those of the page, since a
+ * conversation that was left can be opened again before their upload has ended.
+ */
+const attached = new Map<ChatMessage["clientMessageId"], OwnMessage["files"]>();
+
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
-const withNew = (messages: Messages, message: ChatMessage): Messages => (message.supersedes ? messages : withSending(messages, message));
+const withNew = (messages: Messages, message: OwnMessage): Messages => (message.supersedes ? messages : withSending(messages, message));
 
 export const createConversation = (transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions): Conversation => {
   const name: NameParts = options;
@@ -99,7 +65,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
   /** The messages that the service has rejected, by their ids. */
-  const rejected = new Map<ChatMessage["clientMessageId"], ChatMessage>();
+  const rejected = new Map<ChatMessage["clientMessageId"], OwnMessage>();
   let tools: PageTools = {};
   /** The calls of tools of the page that were noticed since the conversation was loaded, and the outcomes of all. */
   const noticed = new Set<string>();
@@ -143,7 +109,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   };
 
   /** Shows the turn of a message, or one that was found. */
-  const apply = async (parts: AsyncIterable<TurnPart>, message: ChatMessage | undefined, signal: AbortSignal): Promise<void> => {
+  const apply = async (parts: AsyncIterable<TurnPart>, message: OwnMessage | undefined, signal: AbortSignal): Promise<void> => {
     let resolveTurn = () => {};
     view.turnKnown = new Promise((resolve) => (resolveTurn = resolve));
     try {
@@ -174,12 +140,35 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     }
   };
 
+  /** Uploads the files of a message that are not uploaded yet. */
+  const uploadFiles = async (unsent: Unsent, signal: AbortSignal): Promise<void> => {
+    const { message, idempotencyKey } = unsent;
+    const { clientMessageId } = message;
+    const files = attached.get(clientMessageId) ?? message.files;
+    if (!files?.some(({ id }) => !id)) return;
+    const { uploadAll } = await loadFiles();
+    await uploadAll(transport, files, {
+      key: idempotencyKey,
+      signal,
+      isStopped: () => isStopped,
+      show(files) {
+        attached.set(clientMessageId, (message.files = files));
+        change((messages) => changeSent(messages, clientMessageId, { files }));
+      },
+      lost,
+      Rejected: ProblemError,
+    });
+    outbox.update(unsent);
+  };
+
   /** Sends a message and shows its turn. A message that was received before is not stored again. */
   const deliver = async (unsent: Unsent, signal: AbortSignal): Promise<void> => {
     const { message, idempotencyKey } = unsent;
     proceed("sending", (messages) => withNew(messages, message));
     try {
+      await uploadFiles(unsent, signal);
       await apply(streamChat(transport, message, { idempotencyKey, signal }), message, signal);
+      attached.delete(message.clientMessageId);
       outbox.remove(unsent);
     } catch (error) {
       // It is sent again with its key, unless it was rejected.
@@ -197,10 +186,13 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     for (const unsent of outbox.read()) await deliver(unsent, signal);
   };
 
-  const start = async (part: Partial<ChatMessage>): Promise<void> => {
+  const start = async ({ files: given, ...part }: Omit<Partial<OwnMessage>, "files"> & FileOptions): Promise<void> => {
     feed.type(view.known, false);
     if (closing.signal.aborted) void load();
-    const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
+    const message = { ...target, clientMessageId: part.message == null ? undefined : randomId(), ...part } as OwnMessage;
+    const { clientMessageId } = message;
+    const files = attached.get(clientMessageId) ?? given?.map(fileOf);
+    if (files?.length) attached.set(clientMessageId, (message.files = files));
     const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
     const { status } = getSnapshot();
     proceed(/ing$/.test(status) ? status : "sending", (messages) => withNew(messages, message));
@@ -325,7 +317,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     return answer(action);
   };
 
-  const edit = (id: string, text: string): Promise<void> => start({ message: text, supersedes: id });
+  const edit: Conversation["edit"] = (id, text, options) =>
+    start({ message: text, supersedes: id, files: options?.files ?? getWhole().messages.find((known) => known.id === id)?.files });
 
   return {
     getSnapshot,
@@ -349,7 +342,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (!turnId) {
         // The service has rejected it.
         change((known) => known.filter((message) => message !== newest));
-        return start(rejected.get(newest.id) ?? { message: text });
+        return start(rejected.get(newest.id) ?? { message: text, files: newest.files });
       }
       // A failed reply is not stored, so its message is sent again in its place.
       const sent = messages.find((known) => known.role === "user" && known.turnId === turnId);

@@ -9,17 +9,21 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
-import { type Conversation, type ConversationOptions, createConversation, type PageTools, type SendOptions } from "./conversation.js";
+import { createConversation } from "./conversation.js";
+import type { Conversation, ConversationOptions, FileOptions, PageTools, SendOptions } from "./conversation-types.js";
 import type { EventsOptions, LogEvent, Typing } from "./events.js";
+import type { Files } from "./files.js";
 import { createLazyFeed } from "./lazy-feed.js";
+import { lazyFiles } from "./lazy-files.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
 import { followTurn, type TurnPart } from "./turn.js";
 
 export { ConnectionError, type Problem, type ProblemCode, ProblemError, type ServiceError } from "./errors.js";
+export type { FileLink, Files, StoredFile, UploadOptions } from "./files.js";
 export type { Command, ServerFrame } from "./generated/frames.js";
 export type { components, paths } from "./generated/schema.js";
-export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
+export type { ConversationMessage, ConversationState, MessageFile, ToolCall } from "./message.js";
 export type { KeyValueStorage } from "./outbox.js";
 export { randomId } from "./random-id.js";
 export type {
@@ -28,6 +32,7 @@ export type {
   Conversation,
   ConversationOptions,
   EventsOptions,
+  FileOptions,
   LogEvent,
   PageTools,
   RequestOptions,
@@ -38,7 +43,9 @@ export type {
 };
 
 /** A client of one service. */
-export interface Client extends Omit<Rest, "events"> {
+export interface Client extends Omit<Rest, "events" | "files"> {
+  /** Files of messages. */
+  readonly files: Files;
   /** Returns the events of the log after `since`, and then each new one; `events.list` returns a page. */
   events: Rest["events"] & ((options?: EventsOptions) => AsyncGenerator<LogEvent, void>);
   /** Sends a message and returns the parts of its turn. */
@@ -60,6 +67,7 @@ export const createClient = (options: ClientOptions): Client => {
   const feed = createLazyFeed(transport, webSocket);
   return {
     ...rest,
+    files: lazyFiles(transport),
     events: Object.assign(feed.events, rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     follow: (id, { signal } = {}) => followTurn(transport, segment(id), signal),

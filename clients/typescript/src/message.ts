@@ -24,6 +24,34 @@ export interface ToolCall
   at: number;
 }
 
+/** A file of a message. */
+export interface MessageFile {
+  /** The id of the service, once the file is uploaded. */
+  id?: string | undefined;
+  name: string;
+  mediaType: string;
+  /** The size in bytes. */
+  bytes: number;
+  /** The part that was sent, from 0 to 1, while the file is uploaded. */
+  progress?: number | undefined;
+  /** Why it could not be uploaded; `title` is for visitors. */
+  error?: ConversationMessage["error"];
+  /** The content, on the page that has sent it, until the message is read again. */
+  file?: Blob | undefined;
+}
+
+/** A message of this page. Its files have no id until they are uploaded. */
+export interface OwnMessage extends Omit<ChatMessage, "files"> {
+  files?: readonly MessageFile[] | undefined;
+}
+
+/** Returns a file that a page has chosen, or uploaded before, as a message shows it. */
+export const fileOf = (given: Blob | MessageFile): MessageFile => {
+  if (!(given instanceof Blob)) return given;
+  const { name = "file", type, size } = given as Partial<File> & Blob;
+  return { name, mediaType: type, bytes: size, file: given };
+};
+
 /** A message as a page shows it. */
 export interface ConversationMessage {
   /** The id of the service; until the service has received the message, that of the client. */
@@ -36,6 +64,7 @@ export interface ConversationMessage {
    */
   status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
+  files: readonly MessageFile[];
   /** The time at which it was stored, as an ISO text. Until that is known, when this page has shown it first. */
   createdAt: string;
   /** Why a message of the user has `failed`; `title` is for visitors. */
@@ -80,7 +109,7 @@ const resumed = (call: ToolCall): ToolCall =>
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, createdAt, error, author, feedback, clientMessageId, turnId } = message;
+  const { id, role, content: text, files = [], createdAt, error, author, feedback, clientMessageId, turnId } = message;
   const status = statusOf(message);
   const toolCalls = toolCallsOf(message.toolCalls);
   return {
@@ -89,6 +118,7 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     text,
     status,
     toolCalls: status === "streaming" ? toolCalls.map(resumed) : toolCalls,
+    files,
     createdAt,
     error: status === "failed" ? error : undefined,
     author,
@@ -102,7 +132,8 @@ export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
 /** Returns true unless it is a reply that has not begun, or has ended before that. */
-export const hasContent = ({ role, text, toolCalls }: ConversationMessage): boolean => role === "user" || !!text || !!toolCalls.length;
+export const hasContent = ({ role, text, toolCalls, files }: ConversationMessage): boolean =>
+  role === "user" || !!(text || toolCalls.length || files.length);
 
 /** Returns the time of this device, for what has not been stored yet. */
 export const now = (): string => new Date().toISOString();
@@ -127,7 +158,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const at = messages.findIndex(
         (known) => (known.id === messageId && known.id !== replyId) || (sent && known.clientMessageId === sent),
       );
-      const first = { id: replyId ?? "", role: "agent", text: "", toolCalls: [], createdAt: now(), turnId } as const;
+      const first = { id: replyId ?? "", role: "agent", text: "", toolCalls: [], files: [], createdAt: now(), turnId } as const;
       const begun = messages.find(({ id }) => id === replyId) ?? first;
       // There is none while staff handles the conversation.
       const reply = replyId ? [{ ...begun, status: "streaming" } as const] : [];
@@ -178,13 +209,23 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
 };
 
 /** Returns the messages with one that is being sent in its place. */
-export const withSending = (messages: Messages, message: ChatMessage): Messages => {
-  const { message: text, clientMessageId, supersedes } = message;
+export const withSending = (messages: Messages, message: OwnMessage): Messages => {
+  const { message: text = "", files = [], clientMessageId, supersedes } = message;
   const at = messages.findIndex(({ id }) => id === supersedes);
   // What staff has written stays.
   const before = at < 0 ? messages : messages.filter(({ author }, index) => index < at || author);
-  if (!text || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
-  return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [], createdAt: now() }];
+  if (!(text || files.length) || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
+  const shown = {
+    id: clientMessageId,
+    clientMessageId,
+    role: "user",
+    text,
+    status: "sending",
+    toolCalls: [],
+    files,
+    createdAt: now(),
+  } as const;
+  return [...before, shown];
 };
 
 /** Returns true if the messages contain the end of a turn. */

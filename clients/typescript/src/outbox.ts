@@ -1,4 +1,4 @@
-import type { ChatMessage } from "./chat.js";
+import type { OwnMessage } from "./message.js";
 import { report } from "./report.js";
 
 /** Storage for unsent messages that survives a reload: `sessionStorage`, or anything with its methods. */
@@ -10,7 +10,7 @@ export interface KeyValueStorage {
 
 /** A message that was sent, and whose turn is not known to have ended. */
 export interface Unsent {
-  message: ChatMessage;
+  message: OwnMessage;
   idempotencyKey: string;
   /** The newest message when this one was sent. A replacement is not sent again after another one. */
   after: string | undefined;
@@ -23,6 +23,8 @@ export interface Outbox {
   /** Returns the kept messages in the order in which they were sent. */
   read(): Unsent[];
   add(unsent: Unsent): void;
+  /** Keeps a message that was added as it is now. */
+  update(unsent: Unsent): void;
   remove(unsent: Unsent): void;
 }
 
@@ -56,7 +58,9 @@ export const createOutbox = (storage: () => KeyValueStorage | undefined): Outbox
 
   const write = (kept: Unsent[]): void => {
     try {
-      if (kept.length > 0) storage()?.setItem(name, JSON.stringify(kept));
+      // The contents of files do not survive the page.
+      const text = JSON.stringify(kept, (_, value) => (value instanceof Blob ? undefined : value));
+      if (kept.length > 0) storage()?.setItem(name, text);
       else storage()?.removeItem(name);
     } catch (error) {
       report(LOST, error);
@@ -76,6 +80,7 @@ export const createOutbox = (storage: () => KeyValueStorage | undefined): Outbox
     },
     read: () => [...readStored(), ...memory.filter(isKept)],
     add,
+    update: (unsent) => write(readStored().map((known) => (known.idempotencyKey === unsent.idempotencyKey ? unsent : known))),
     remove({ idempotencyKey }) {
       removed.add(idempotencyKey);
       write(readStored());

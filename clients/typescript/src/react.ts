@@ -1,11 +1,11 @@
 "use client";
 
 /** Hooks for React 18 and later. */
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import type { Conversation, PageTools } from "./conversation.js";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type { Conversation, PageTools } from "./conversation-types.js";
 import type { LogEvent } from "./events.js";
 import type { Client } from "./index.js";
-import type { ConversationState } from "./message.js";
+import type { ConversationState, MessageFile } from "./message.js";
 import type { LiveState } from "./state.js";
 import { liveAgent } from "./stores/agent.js";
 import { liveConversations } from "./stores/conversations.js";
@@ -75,4 +75,36 @@ export const useEvents = (client: Client, { limit, onEvent, ...filter }: EventsH
     [client, key, limit],
   );
   return useLive(events);
+};
+
+/** The time in milliseconds after which an address is asked for again. */
+const RENEWED = 51 * 60_000;
+
+/**
+ * Returns an address of a file of a message, for `<img>` and links: of its content on this page until the message is read
+ * again, then one of the service, which needs no token. It is replaced before it expires.
+ */
+export const useFileUrl = (client: Client, { id, file }: Pick<MessageFile, "id" | "file">): string | undefined => {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    if (file) {
+      const own = URL.createObjectURL(file);
+      setUrl(own);
+      return () => URL.revokeObjectURL(own);
+    }
+    let isCurrent = true;
+    const renew = () =>
+      id &&
+      client.files.link(id).then(
+        (link) => isCurrent && setUrl(link.url),
+        (error: unknown) => console.warn("A file cannot be shown", error),
+      );
+    void renew();
+    const timer = setInterval(renew, RENEWED);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+    };
+  }, [client, id, file]);
+  return url;
 };

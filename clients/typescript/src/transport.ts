@@ -38,6 +38,10 @@ export interface TransportRequest extends RequestOptions {
   body?: unknown;
   /** The number of repetitions, if it is not that of the client. */
   retries?: number;
+  /** Further options of `fetch`, such as a body that is no JSON. */
+  init?: object;
+  /** Sends this request, unless the client has a `fetch` of its own. */
+  send?: typeof fetch | undefined;
 }
 
 /** Sends requests with a credential, and repeats those that can be repeated. */
@@ -47,7 +51,7 @@ export interface Transport {
   /** Identifies the service and the principal. From then on, the token of another principal is not used. */
   identity(signal?: AbortSignal): Promise<string[]>;
   /** Sends a request to a path with the credential, as `fetch` does: a rejection is a response. */
-  fetch(path: string, init?: RequestInit): Promise<Response>;
+  fetch(path: string, init?: RequestInit, send?: typeof fetch): Promise<Response>;
   /** Returns the milliseconds for which the token is valid; `undefined` if it does not show it. */
   lifetime(): Promise<number | undefined>;
   /** Fetches another token; `undefined` if the credential is an API key. */
@@ -151,7 +155,7 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
-  const authorizedFetch: Transport["fetch"] = async (path, init = {}) => {
+  const authorizedFetch: Transport["fetch"] = async (path, init = {}, send) => {
     for (let isRepeated = false; ; isRepeated = true) {
       const used = await credential(init.signal);
       const tokenUsed = token;
@@ -159,7 +163,7 @@ export const createTransport = (options: ClientOptions): Transport => {
       if (used) headers.set("Authorization", `Bearer ${used}`);
       isFar ||= base() !== service;
       if (isFar && newest) headers.set("X-Consistency", String(newest));
-      const response = await (options.fetch ?? fetch)(base() + path, { ...init, headers });
+      const response = await (options.fetch ?? send ?? fetch)(base() + path, { ...init, headers });
       isFar ||= response.headers.has("X-Served-By");
       reached(Number(response.headers.get("X-Consistency")));
       if (response.status !== 401 || !getToken || isRepeated) return response;
@@ -172,10 +176,10 @@ export const createTransport = (options: ClientOptions): Transport => {
     const { method = "GET", path, query, body, headers, signal = null, idempotencyKey } = request;
     const type = body && "application/json";
     const named = { "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
-    const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal };
+    const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal, ...request.init };
     const parameters = String(new URLSearchParams(textsOf(query)));
     try {
-      const response = await authorizedFetch(path + (parameters && `?${parameters}`), init);
+      const response = await authorizedFetch(path + (parameters && `?${parameters}`), init, request.send);
       await checkResponse(response);
       return await receive(response);
     } catch (error) {

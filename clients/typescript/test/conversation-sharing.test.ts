@@ -81,8 +81,8 @@ test("a reply that another page has started can be stopped", async () => {
 
 test("a reply that has ended while the messages were read stays shown", () => {
   const [sent, reply] = [
-    { id: "1", role: "user", text: "Hello", status: "complete", toolCalls: [], createdAt: "", turnId: "t" },
-    { id: "2", role: "agent", text: "Hi", status: "complete", toolCalls: [], createdAt: "", turnId: "t" },
+    { id: "1", role: "user", text: "Hello", status: "complete", toolCalls: [], files: [], createdAt: "", turnId: "t" },
+    { id: "2", role: "agent", text: "Hi", status: "complete", toolCalls: [], files: [], createdAt: "", turnId: "t" },
   ] as const;
   expect(merge([sent], [sent, reply])).toEqual([sent, reply]);
   // Another turn has replaced it.

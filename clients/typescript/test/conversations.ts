@@ -8,10 +8,10 @@ export let service: Service;
 export let agentId: string;
 let number = 0;
 
-/** Starts the service before the tests of a file, and stops it afterwards. */
-export const useService = (): void => {
+/** Starts the service before the tests of a file, with further settings, and stops it afterwards. */
+export const useService = (settings: Record<string, string> = {}): void => {
   beforeAll(async () => {
-    service = await startService();
+    service = await startService(settings);
     agentId = await service.newAgent();
   });
   afterAll(() => service.stop());

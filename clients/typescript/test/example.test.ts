@@ -37,6 +37,11 @@ const turnsOf = async (page: Page): Promise<string[]> => {
   return shown ? (await example.client.conversations.listTurns(shown.id)).data.map(({ status }) => status) : [];
 };
 const listed = (page: Page) => page.locator("nav a").allInnerTexts();
+/** Saves a picture of the page, if some are wanted. */
+const screenshot = async (page: Page, name: string): Promise<void> => {
+  const { SCREENSHOTS } = process.env;
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+};
 const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1}`).join(" ");
 
 test("a reply is streamed, and the conversation and its events appear", async () => {
@@ -223,6 +228,48 @@ test("a phone shows the conversations above the chat, without a scroll bar of th
   expect(await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight])).toEqual([360, 640]);
 });
 
+test("a photo is attached, shown before and while it is uploaded, and after a reload", async () => {
+  const page = await open();
+  const url = await page.evaluate(() => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [300, 200];
+    const context = canvas.getContext("2d")!;
+    for (const [index, colour] of ["#f0c06b", "#b3261e", "#1b6b3a"].entries()) {
+      context.fillStyle = colour;
+      context.fillRect(index * 100, 0, 100, 200);
+    }
+    return canvas.toDataURL("image/png");
+  });
+  const buffer = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
+  const widths = (within: string) =>
+    page.locator(`${within} img`).evaluateAll((all) => all.map((one) => (one as HTMLImageElement).naturalWidth));
+  await page.getByLabel("Files", { exact: true }).setInputFiles({ name: "photo.png", mimeType: "image/png", buffer });
+  await expect.poll(() => widths("form")).toEqual([300]);
+  await page.getByRole("button", { name: "Remove the files" }).click();
+  await expect.poll(() => widths("form")).toEqual([]);
+  // Files can be dropped anywhere, too.
+  await page.evaluate(
+    (bytes) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(bytes)], "photo.png", { type: "image/png" }));
+      document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+    },
+    [...buffer],
+  );
+  await expect.poll(() => widths("form")).toEqual([300]);
+  await screenshot(page, "react-chat-preview");
+  await send(page, "What is this?");
+  await expect.poll(() => widths("article.user")).toEqual([300]);
+  await expect.poll(async () => (await texts(page))[1]).toContain("What is this?");
+  await expect.poll(() => widths("form")).toEqual([]);
+  const sent = example.service.model.requests.at(-1)!.findLast(({ role }: { role: string }) => role === "user");
+  expect(sent.content.map(({ type }: { type: string }) => type)).toContain("image_url");
+  await page.reload();
+  await expect.poll(() => widths("article.user")).toEqual([300]);
+  expect(await page.locator("article.user img").getAttribute("alt")).toBe("photo.png");
+  await screenshot(page, "react-chat-reloaded");
+});
+
 test("a page without tokens shows why", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.route("**/token", (route) => route.fulfill({ status: 502 }));
@@ -299,6 +346,7 @@ test("the page has at most 60 lines, and page and backend have at most 80 lines 
   ];
   const isCode = (line: string) => !/^\s*(\/\/|$)/.test(line);
   expect(page.length).toBeLessThanOrEqual(60);
+  expect(readFileSync(join(folder, "src/files.tsx"), "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(60);
   expect(backend.length).toBeLessThanOrEqual(30);
   expect([...page, ...backend].filter(isCode).length).toBeLessThanOrEqual(80);
 });

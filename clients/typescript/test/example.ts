@@ -36,7 +36,7 @@ export const startPage = async (env: NodeJS.ProcessEnv, cwd = folder, program = 
 /** Starts the service and the example, with `more` variables. */
 export const startExample = async (more: Record<string, string> = {}) => {
   const port = await freePort();
-  const service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  const service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}`, LLM__INPUTS: "image" });
   const agentId = await service.newAgent();
   const env = { ...process.env, ...more, KEY: service.key(SCOPES), AGENT: agentId, SERVICE: service.url, PORT: String(port) };
   const page = await startPage(env);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyLive, applyPart, type Messages, merge, messageOf, withReply } from "../src/message.js";
+import { applyLive, applyPart, hasContent, type Messages, merge, messageOf, withReply } from "../src/message.js";
 
 const stored = { id: "m", conversationId: "c", turnId: "t", seq: 1, role: "agent", content: "Hi", createdAt: "", usage: null };
 const known: Messages = [messageOf({ ...stored, finishReason: "dismissed" } as never)];
@@ -50,4 +50,10 @@ test("the reply of a turn without a message is shown once", () => {
   const waits = [...known, messageOf({ ...REPORT, turnStatus: "requires_action" } as never)];
   expect(applyPart(waits, begins).map(({ id }) => id)).toEqual(["m", "r"]);
   expect(merge(ended, withReply(known, "n")).map(({ id }) => id)).toEqual(["m", "r"]);
+});
+
+test("a message of staff can be files alone, and a reply without anything is not shown", () => {
+  const files = [{ id: "f", name: "map.png", mediaType: "image/png", bytes: 1 }];
+  const shown = [files, []].map((given) => hasContent(messageOf({ ...stored, content: "", files: given } as never)));
+  expect(shown).toEqual([true, false]);
 });

@@ -53,6 +53,7 @@ test.each([
     "/react": "useChat",
     "/regions": "nearestRegion",
     "/stores": "liveAgent",
+    "/upload": "fetchWithProgress",
     "/ai": "createChatTransport",
     "/tanstack": "agentsQuery",
   };
@@ -93,7 +94,8 @@ test.each(["oldest", "newest"] as const)(
     project.write("pages/react.tsx", pages[0]!);
     project.write("pages/search.tsx", pages[1]!);
     project.write("pages/calls.tsx", pages[2]!);
-    for (const file of ["main.tsx", "globals.d.ts"]) project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
+    for (const file of ["main.tsx", "files.tsx", "globals.d.ts"])
+      project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
     const compilerOptions = {
       strict: true,
       exactOptionalPropertyTypes: true,

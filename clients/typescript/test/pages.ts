@@ -5,9 +5,9 @@ import { servePage, startBrowser } from "../../../crates/api/tests/clients/brows
 import type { Settings } from "./pages/tab.js";
 import { startService } from "./service.js";
 
-export const startPages = async () => {
+export const startPages = async (settings: Record<string, string> = {}) => {
   const site = await servePage({ folder: fileURLToPath(new URL("./pages", import.meta.url)), file: "tab.ts" });
-  const service = await startService({ SERVER__ALLOWED_ORIGINS: site.origin });
+  const service = await startService({ SERVER__ALLOWED_ORIGINS: site.origin, ...settings });
   const browser = await startBrowser();
   return {
     service,

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { createRoot } from "react-dom/client";
 import Markdown from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { Attach, FileView, filesOf } from "./files";
 
 const getToken = async (): Promise<string> => {
   const { token, detail = "The backend cannot be reached." } = await fetch("/token", { method: "POST" }).then((it) => it.json().catch(() => ({})));
@@ -17,22 +18,21 @@ const Chat = ({ name }: { name: string }) => {
   const { messages, hasOlder, loadOlder, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
   const isBusy = status === "sending" || status === "streaming";
   const change = (id: string, text: string | null) => text && edit(id, text);
-  const submit = (text: string) => void send(text, { title: text.slice(0, 60) });
+  const submit = (text: string, files: File[]) => void ((text || files[0]) && send(text, { title: text.slice(0, 60) || files[0]?.name, files }));
   return (
-    <main className={status}>
-      <section><div>
+    <main className={status}><section><div>
         {hasOlder && <button onClick={loadOlder}>Earlier messages</button>}
         {messages.map((it) => (
           <article key={it.id} className={`${it.role} ${it.status}`} title={new Date(it.createdAt).toLocaleString()}>
-            {it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
+            {it.files.map((file, index) => <FileView key={index} service={service} file={file} />)}{it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
             {it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
           </article>
         ))}
         {error && <p role="alert">{error.title}</p>}
         {!isBusy && (error || messages.some(({ role }) => role === "user")) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
-      <form action={(form) => submit(String(form.get("text")))}>
-        <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
+      <form action={(form) => submit(String(form.get("text")), filesOf(form))}>
+        <Attach service={service} /><input name="text" aria-label="Message" placeholder="Message" autoComplete="off" />
         {isBusy ? <button key="stop" type="button" onClick={stop}>Stop</button> : <button>Send</button>}
       </form>
     </main>

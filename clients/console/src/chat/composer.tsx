@@ -1,18 +1,24 @@
+import { AttachButton } from "../files/attach-button.js";
+import { AttachmentList } from "../files/attachment-list.js";
+import type { Attachments } from "../files/use-attachments.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 
 interface ComposerProps {
   text: string;
   onChange: (text: string) => void;
+  files: Attachments;
   isBusy: boolean;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
-/** The text that is sent next. Enter sends it, Shift and Enter begin a line. */
-export const Composer = ({ text, onChange, isBusy, onSend, onStop }: ComposerProps) => {
+/** The text and the files that are sent next. Enter sends them, Shift and Enter begin a line. */
+export const Composer = ({ text, onChange, files, isBusy, onSend, onStop }: ComposerProps) => {
+  const isEmpty = text.trim() === "" && files.attachments.length === 0;
+  const canSend = !isEmpty && files.isReady;
   const send = () => {
-    if (text.trim() === "") return;
+    if (!canSend) return;
     onSend(text);
     onChange("");
   };
@@ -24,6 +30,8 @@ export const Composer = ({ text, onChange, isBusy, onSend, onStop }: ComposerPro
         send();
       }}
     >
+      <AttachmentList {...files} />
+      <AttachButton onFiles={files.add} />
       <label className="visually-hidden" htmlFor="message">
         Message
       </label>
@@ -36,6 +44,7 @@ export const Composer = ({ text, onChange, isBusy, onSend, onStop }: ComposerPro
         placeholder="Write a message"
         value={text}
         onChange={(event) => onChange(event.target.value)}
+        onPaste={files.paste}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
@@ -47,7 +56,7 @@ export const Composer = ({ text, onChange, isBusy, onSend, onStop }: ComposerPro
           <Icon name="stop" /> <span>Stop</span>
         </Button>
       )}
-      <Button kind="primary" type="submit" disabled={text.trim() === ""}>
+      <Button kind="primary" type="submit" disabled={!canSend}>
         <Icon name="send" /> <span>Send</span>
       </Button>
     </form>

@@ -1,5 +1,6 @@
 import type { ConversationMessage, components } from "agent-service-client";
 import { type ReactNode, useState } from "react";
+import { MessageFiles } from "../files/message-files.js";
 import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
@@ -8,7 +9,7 @@ import type { Decide } from "./tool-call.js";
 
 type Turn = components["schemas"]["Turn"];
 
-const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => void }) => {
+const EditForm = ({ text, canBeEmpty, onDone }: { text: string; canBeEmpty: boolean; onDone: (text?: string) => void }) => {
   const [changed, setChanged] = useState(text);
   return (
     <form
@@ -30,7 +31,7 @@ const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => v
       />
       <p className="hint">It replaces this message and all later ones.</p>
       <div className="row">
-        <Button kind="primary" type="submit" disabled={changed.trim() === ""}>
+        <Button kind="primary" type="submit" disabled={changed.trim() === "" && !canBeEmpty}>
           Send the change
         </Button>
         <Button onClick={() => onDone()}>Cancel</Button>
@@ -86,16 +87,18 @@ const STATES = {
 export const isOpen = (status: ConversationMessage["status"]): boolean => status === "streaming" || status === "requires_action";
 
 export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate, decide }: MessageViewProps) => {
-  const { role, text, status, toolCalls, turnId } = message;
+  const { role, text, status, toolCalls, files, turnId } = message;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
   const shownState = state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
+      <MessageFiles files={files} />
       {edited !== undefined && onEdited !== undefined ? (
-        <EditForm text={edited} onDone={onEdited} />
+        <EditForm text={edited} canBeEmpty={files.length > 0} onDone={onEdited} />
       ) : (
-        role === "user" && (
+        role === "user" &&
+        text !== "" && (
           <div className="bubble user" dir="auto">
             {text}
           </div>

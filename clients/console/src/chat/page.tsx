@@ -5,6 +5,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { AgentName } from "../agents/agent-name.js";
 import { titleOf } from "../conversations/title.js";
+import { useAttachments } from "../files/use-attachments.js";
+import { useFileDrop } from "../files/use-file-drop.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
@@ -58,11 +60,14 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const canCreate = useScope("conversations:write");
   // A greeting that is shown before the conversation exists has the id of the agent.
   const isNew = messages.every(({ id }) => id === agentId) && (status === "ready" || isWithoutUpdates(error));
-  const [draft, setDraft] = useDraft(messages);
+  const attached = useAttachments();
+  const isDropTarget = useFileDrop(attached.add);
+  const [draft, setDraft] = useDraft(messages, attached.restore);
   const [editing, setEditing] = useState<{ id: string; text: string }>();
   const end = useRef<HTMLDivElement>(null);
   const length = messages.reduce((sum, { text, toolCalls }) => sum + text.length + toolCalls.length, messages.length);
   const hasFailed = error !== undefined;
+  const first = messages.find(({ role }) => role === "user");
   const own = messages.findLast(({ role }) => role === "user")?.id;
   const shown = useRef<string>(undefined);
   // Shows the newest message of the reader, and follows the reply unless the reader has scrolled up.
@@ -77,6 +82,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const isBusy = status === "sending" || status === "streaming";
   const isWaiting = status === "requires_action";
   const sendText = async (text: string) => {
+    const files = attached.take();
     // A conversation that is created before its first message keeps the greeting.
     if (isNew && messages.length > 0 && canCreate) {
       const created = service.conversations.create({ agentId, conversationKey: chatKey, ...(userId === undefined ? {} : { userId }) });
@@ -89,7 +95,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
         () => {},
       );
     }
-    await send(text);
+    await send(text, { files });
   };
   const editMessage = async (id: string, text: string) => {
     setEditing(undefined);
@@ -101,9 +107,9 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   };
   const canRetry = status === "failed" && messages.length > 0 && !messages.slice(-1).some(isRejected);
   return (
-    <div className="chat">
+    <div className={`chat ${isDropTarget ? "is-drop-target" : ""}`}>
       <PageHeader
-        title={titleOf(messages.find(({ role }) => role === "user")?.text) ?? "Chat"}
+        title={titleOf(first?.text) ?? titleOf(first?.files[0]?.name) ?? "Chat"}
         heading={
           <>
             Chat with <AgentName id={agentId} />
@@ -164,6 +170,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       <Composer
         text={draft}
         onChange={setDraft}
+        files={attached}
         isBusy={isBusy || isWaiting}
         onSend={(text) => void sendText(text)}
         onStop={() => void stop()}

@@ -6,6 +6,7 @@ import { useDecide } from "../approvals/use-decide.js";
 import { useHasMoved } from "../approvals/use-kept.js";
 import { Reply } from "../chat/reply.js";
 import { Ratings } from "../feedback/ratings.js";
+import { MessageFiles } from "../files/message-files.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Empty } from "../ui/notice.js";
@@ -44,7 +45,7 @@ interface MessageRowProps {
 }
 
 const MessageRow = ({ message, isFound, search }: MessageRowProps) => {
-  const { id, role, turnId, content, toolCalls = [], author, engine, usage, error, createdAt } = message;
+  const { id, role, turnId, content, toolCalls = [], files, author, engine, usage, error, createdAt } = message;
   return (
     <article
       id={`message-${id}`}
@@ -52,10 +53,13 @@ const MessageRow = ({ message, isFound, search }: MessageRowProps) => {
       aria-label={role === "user" ? "User" : (author?.name ?? "Agent")}
       {...(isFound && { tabIndex: -1, "aria-current": true })}
     >
+      <MessageFiles files={files} />
       {role === "user" ? (
-        <div className="bubble user" dir="auto">
-          {isFound ? <MatchedText text={content} search={search} /> : content}
-        </div>
+        content !== "" && (
+          <div className="bubble user" dir="auto">
+            {isFound ? <MatchedText text={content} search={search} /> : content}
+          </div>
+        )
       ) : toolCalls.length > 0 ? (
         <DecidableReply message={message} />
       ) : (

@@ -1,6 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type KeyboardEvent, type RefObject, useState } from "react";
-import { useSession } from "../session/session.js";
+import { AttachButton } from "../files/attach-button.js";
+import { AttachmentList } from "../files/attachment-list.js";
+import { useAttachments } from "../files/use-attachments.js";
+import { useFileDrop } from "../files/use-file-drop.js";
+import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice } from "../ui/notice.js";
@@ -21,6 +25,9 @@ export const StaffMessage = ({ conversationId, field, name, onName, onTyping }: 
   const { service } = useSession();
   const queries = useQueryClient();
   const [text, setText] = useState("");
+  const attached = useAttachments();
+  const mayAttach = useScope("chat:write");
+  useFileDrop((files) => mayAttach && attached.add(files));
   useSlash(field, true);
   const change = (changed: string) => {
     setText(changed);
@@ -29,14 +36,21 @@ export const StaffMessage = ({ conversationId, field, name, onName, onTyping }: 
   const write = useMutation({
     mutationFn: (content: string) => {
       const author = name.trim();
-      return service.conversations.writeMessage(conversationId, { content, ...(author !== "" && { author: { name: author } }) });
+      const files = attached.attachments.flatMap(({ stored }) => stored?.id ?? []);
+      const more = { ...(author !== "" && { author: { name: author } }), ...(files.length > 0 && { files }) };
+      return service.conversations.writeMessage(conversationId, { content, ...more });
     },
-    onSuccess: () => change(""),
+    onSuccess: () => {
+      change("");
+      attached.take();
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ["conversation", conversationId] }),
   });
+  const isEmpty = text.trim() === "" && attached.attachments.length === 0;
+  const canSend = !isEmpty && attached.isReady;
   const send = (event: FormEvent | KeyboardEvent) => {
     event.preventDefault();
-    if (text.trim() !== "" && !write.isPending) write.mutate(text);
+    if (canSend && !write.isPending) write.mutate(text);
   };
   return (
     <>
@@ -53,6 +67,8 @@ export const StaffMessage = ({ conversationId, field, name, onName, onTyping }: 
           value={name}
           onChange={(event) => onName(event.target.value)}
         />
+        <AttachmentList {...attached} />
+        {mayAttach && <AttachButton onFiles={attached.add} />}
         <label className="visually-hidden" htmlFor="staff-message">
           Message to the user
         </label>
@@ -67,11 +83,12 @@ export const StaffMessage = ({ conversationId, field, name, onName, onTyping }: 
           placeholder="Write to the user"
           value={text}
           onChange={(event) => change(event.target.value)}
+          {...(mayAttach && { onPaste: attached.paste })}
           onKeyDown={(event) => {
             if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) send(event);
           }}
         />
-        <Button kind="primary" type="submit" aria-disabled={text.trim() === "" || write.isPending}>
+        <Button kind="primary" type="submit" aria-disabled={!canSend || write.isPending}>
           <Icon name="send" /> <span>Send</span>
         </Button>
       </form>

@@ -6,7 +6,7 @@ type Conversation = components["schemas"]["Conversation"];
 
 const MAX_CHARACTERS = 120;
 
-/** Reads the title that the first message of a user gives to a conversation; `null` before there is one. */
+/** Reads the title that the first message of a user gives to a conversation, by its text or its file; `null` before there is one. */
 const titleFromFirstMessage = (service: Client, id: string) =>
   queryOptions({
     queryKey: ["first-message", id],
@@ -15,7 +15,8 @@ const titleFromFirstMessage = (service: Client, id: string) =>
     queryFn: async () => {
       // A greeting may come before it.
       const { data } = await service.conversations.listMessages(id, { order: "asc", limit: 2 });
-      return titleOf(data.find(({ role }) => role === "user")?.content) ?? null;
+      const first = data.find(({ role }) => role === "user");
+      return titleOf(first?.content) ?? titleOf(first?.files?.[0]?.name) ?? null;
     },
   });
 

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type Client, ConnectionError, type components, createClient, ProblemError } from "agent-service-client";
+import { fetchWithProgress } from "agent-service-client/upload";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
@@ -45,8 +46,9 @@ const REJECTED = "The service no longer accepts your credential. Sign in again t
 const Context = createContext<SessionContext | undefined>(undefined);
 
 const openSession = async (credential: string, onRejected: () => void): Promise<Session> => {
-  const send: typeof fetch = async (...request) => {
-    const response = await fetch(...request);
+  const send: typeof fetch = async (input, init) => {
+    const isUpload = init?.body instanceof Blob;
+    const response = await (isUpload ? fetchWithProgress(String(input), init) : fetch(input, init));
     if (response.status === 401) onRejected();
     return response;
   };

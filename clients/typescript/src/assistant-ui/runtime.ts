@@ -17,7 +17,7 @@ import { createThreadListAdapter } from "./threads.js";
 const textOf = ({ content }: AppendMessage): string => content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 
 /** Shows the failure of a message that has no reply. */
-const FAILURE = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [] } as const;
+const FAILURE = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [], files: [] } as const;
 
 /** Returns the runtime of one conversation. */
 const useConversationRuntime = (client: Client, { agentId, userId, tools }: AgentRuntimeOptions): AssistantRuntime => {

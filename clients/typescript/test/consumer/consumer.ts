@@ -17,6 +17,7 @@ import {
 } from "agent-service-client";
 import type { Chat } from "agent-service-client/react";
 import { nearestRegion } from "agent-service-client/regions";
+import { fetchWithProgress, type UploadInit } from "agent-service-client/upload";
 
 const service: Client = createClient({ url: "https://agents.example.org", getToken: async () => "token" });
 const [id, text] = ["id", "text"];
@@ -234,3 +235,20 @@ export const ends: Record<Extract<TurnPart, { type: "turn.completed" | "turn.fai
 };
 
 export const url: Promise<string> = nearestRegion({ url: "https://agents.example.org", getToken: async () => "token" });
+
+/** Files that a user has chosen, and those that were uploaded before. */
+export const sendFiles = async (chat: Conversation, photo: Blob): Promise<string> => {
+  const uploaded = await service.files.upload(photo, { name: "photo.png", onProgress: (part: number) => console.log(part) });
+  await chat.send("", { files: [photo, uploaded] });
+  for await (const { type } of service.chat({ agentId: id, message: text, files: [uploaded, uploaded.id] })) console.log(type);
+  const [file] = chat.getSnapshot().messages[0]?.files ?? [];
+  if (file?.id === undefined) return `${file?.name} ${file?.progress ?? file?.error?.title}`;
+  await service.files.delete(uploaded.id);
+  return (await service.files.link(file.id)).url;
+};
+
+/** A client with a `fetch` of its own, whose uploads have progress. */
+export const observed: Client = createClient({
+  url: "",
+  fetch: (input, init?: UploadInit) => (init?.body instanceof Blob ? fetchWithProgress(String(input), init) : fetch(input, init)),
+});

@@ -7,11 +7,14 @@ import type {
   ConversationOptions,
   ConversationState,
   EventsOptions,
+  FileOptions,
+  MessageFile,
   RequestOptions,
   Rest,
   SendOptions,
   ServiceError,
   ToolCall,
+  UploadOptions,
 } from "agent-service-client";
 import type {
   AgentState,
@@ -33,9 +36,11 @@ type Options =
   | EventFilter
   | EventsHookOptions
   | EventsOptions
+  | FileOptions
   | RequestOptions
-  | SendOptions;
-type States = AgentState | ConversationMessage | ConversationState | ConversationsState | EventsState | ToolCall;
+  | SendOptions
+  | UploadOptions;
+type States = AgentState | ConversationMessage | ConversationState | ConversationsState | EventsState | MessageFile | ToolCall;
 type Bodies =
   | Parameters<Rest["agents"]["create"]>[0]
   | Parameters<Rest["conversations"]["list"]>[0]

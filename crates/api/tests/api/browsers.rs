@@ -63,6 +63,7 @@ async fn a_preflight_needs_no_credential() {
         "x-api-key",
         "idempotency-key",
         "if-match",
+        "content-disposition",
         "content-type",
     ] {
         assert!(headers.contains(name), "{headers}");

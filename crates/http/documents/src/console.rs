@@ -23,11 +23,12 @@ const ASSETS: &str = "assets/";
 /// The element of the page that contains the path of the console.
 const BASE: &str = "<base href=\"/console/\"";
 
-/// Only the console's own files, and requests to this service.
+/// Only the console's own files, and requests to this service; images also from the memory of the page, which
+/// shows files before they are sent.
 const POLICY: (HeaderName, HeaderValue) = (
     header::CONTENT_SECURITY_POLICY,
     HeaderValue::from_static(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
          connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
     ),
 );

@@ -27,8 +27,9 @@ use crate::{
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
 /// All request headers that this service uses, and those that monitoring scripts and tunnels add to
 /// every request of a page. A browser sends no request that has another.
-const REQUEST_HEADERS: &str = "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, \
-     If-None-Match, Last-Event-ID, Prefer, User-Agent, X-API-Key, X-Consistency, X-Request-Id, \
+const REQUEST_HEADERS: &str = "Accept, Authorization, Content-Disposition, Content-Type, \
+     Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, User-Agent, X-API-Key, \
+     X-Consistency, X-Request-Id, \
      X-Run-Id, X-Stainless-Arch, X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, \
      X-Stainless-Package-Version, X-Stainless-Poll-Helper, X-Stainless-Retry-Count, \
      X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout, X-User-Id, \
