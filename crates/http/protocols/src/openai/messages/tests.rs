@@ -94,7 +94,7 @@ fn what_cannot_be_read_is_a_fault_at_its_place() {
         ),
         (
             json!([{"role": "user", "content": [
-                {"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}},
+                {"type": "text", "text": "a"}, {"type": "refusal", "refusal": "u"},
             ]}]),
             "/messages/0/content/1",
         ),
@@ -108,6 +108,65 @@ fn what_cannot_be_read_is_a_fault_at_its_place() {
         ),
     ] {
         assert_eq!(whole(messages).1, [at]);
+    }
+}
+
+#[test]
+fn files_are_taken_with_their_places() {
+    let take = |parts: Value| {
+        let message = json!({"role": "user", "content": parts});
+        let mut message: ClientMessage = serde_json::from_value(message).unwrap();
+        let mut faults = Vec::new();
+        let files = message.take_files(2, "https://chat.example", &mut faults);
+        let pointers: Vec<_> = faults.into_iter().map(|fault| fault.pointer).collect();
+        (format!("{files:?}"), pointers)
+    };
+    let id = "01a1f84a-95c1-7000-8000-000000000001";
+    for (part, below, kind) in [
+        (
+            json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}),
+            "image_url/url",
+            "image/png",
+        ),
+        (
+            json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}),
+            "input_audio/data",
+            "audio/mpeg",
+        ),
+        (
+            json!({"type": "file", "file": {"file_data": "AAAA", "filename": "a.pdf"}}),
+            "file/file_data",
+            "a.pdf",
+        ),
+        (
+            json!({"type": "file", "file": {"file_id": id}}),
+            "file/file_id",
+            id,
+        ),
+    ] {
+        let (files, faults) = take(json!([{"type": "text", "text": "a"}, part]));
+        assert_eq!(faults, [""; 0]);
+        let place = format!("/messages/2/content/1/{below}");
+        assert!(files.contains(&place) && files.contains(kind), "{files}");
+    }
+    for (part, below) in [
+        (json!({"type": "image_url"}), "image_url/url"),
+        (
+            json!({"type": "image_url", "image_url": {"url": "u"}}),
+            "image_url/url",
+        ),
+        (
+            json!({"type": "input_audio", "input_audio": "x"}),
+            "input_audio/data",
+        ),
+        (json!({"type": "file", "file": {}}), "file/file_data"),
+        (
+            json!({"type": "file", "file": {"file_id": "file-7"}}),
+            "file/file_id",
+        ),
+    ] {
+        let expected = [format!("/messages/2/content/0/{below}")];
+        assert_eq!(take(json!([part])).1, expected);
     }
 }
 
