@@ -147,7 +147,7 @@ async fn errors_have_the_form_of_openai() {
     error(other, 404, ProblemCode::RouteNotFound).await;
     let other = writer.request("DELETE", "/v1/models");
     error(other, 405, ProblemCode::MethodNotAllowed).await;
-    let long = send(ask(&agent, &"x".repeat(300_000)));
+    let long = send(ask(&agent, &"x ".repeat(300_000)));
     error(long, 413, ProblemCode::BodyTooLarge).await;
     api.stop().await;
 }
