@@ -299,33 +299,29 @@ impl FileService {
         Ok(self.find_stored(caller, id).await?.file)
     }
 
-    async fn find_stored(&self, caller: &Principal, id: FileId) -> Result<StoredFile, FileError> {
+    /// Finds a file that the caller may read, with the place of its content.
+    pub async fn find_stored(
+        &self,
+        caller: &Principal,
+        id: FileId,
+    ) -> Result<StoredFile, FileError> {
         let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
         let now = self.ports.clock.now();
+        // Those that messages use are read by those who may read messages.
+        let is_unused = |file: &StoredFile| file.file.expires_at.is_some();
         found
+            .filter(|file| is_unused(file) || caller.may_read_conversations())
             .filter(|file| file.may_be_read_by(caller, now))
             .ok_or(FileError::NotFound)
     }
 
-    /// Returns a file and its content, or a range of that which `range` chooses by the size.
-    pub async fn content(
+    /// Reads a range of the content of a file.
+    pub async fn read(
         &self,
-        caller: &Principal,
-        id: FileId,
-        range: impl FnOnce(&File) -> Range<u64>,
-    ) -> Result<(File, BlobStream), FileError> {
-        let found = self.find_stored(caller, id).await?;
-        self.read(found, range).await
-    }
-
-    async fn read(
-        &self,
-        found: StoredFile,
-        range: impl FnOnce(&File) -> Range<u64>,
-    ) -> Result<(File, BlobStream), FileError> {
-        let range = range(&found.file);
-        let content = self.blobs()?.read(found.blob, range).await;
-        Ok((found.file, content?))
+        found: &StoredFile,
+        range: Range<u64>,
+    ) -> Result<BlobStream, FileError> {
+        Ok(self.blobs()?.read(found.blob, range).await?)
     }
 
     /// Deletes a file that no message uses.

@@ -1,6 +1,6 @@
 //! Files of messages.
 
-use domain::ProblemCode;
+use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
 
 use crate::{
@@ -248,7 +248,8 @@ async fn files_of_others_do_not_exist() {
     chat(ada.clone()).await.ok();
     ada.get(&path).await.ok();
     api.writer().get(&path).await.ok();
-    for caller in [&bob, &other] {
+    let chat_alone = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    for caller in [&bob, &other, &chat_alone] {
         caller.get(&path).await.problem(ProblemCode::FileNotFound);
     }
     api.stop().await;

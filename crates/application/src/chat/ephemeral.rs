@@ -132,7 +132,7 @@ impl TurnRunner {
             files: judged.iter().map(|file| file.reference.clone()).collect(),
             ..chat.request(&subject, agent, tools, first_engine)
         };
-        request.file_contents = contents_in_memory(context, &request, judged).await?;
+        request.file_contents = contents_in_memory(context, &request, (judged, &chain)).await?;
         let live = context.live.get_or_register(subject);
         Ok(EphemeralTurn {
             ownership: self.take_ownership(live, context.node.id()),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::{
-    Agent, BlobKey, FaultCode, FileId, FileKind, FileReference, FileRefusal, HistoryMessage,
-    InputFault, Principal, TenantId, UploadQuota,
+    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, FileRefusal,
+    HistoryMessage, InputFault, Principal, TenantId, UploadQuota,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
@@ -136,11 +136,8 @@ pub(super) async fn check_files(
         return Ok(());
     };
     let inputs = own.engine.inputs(&agent.config).await;
-    let takes = |file: &&FileReference| {
-        let kind = file.media_type.kind();
-        kind.is_some_and(|kind| inputs.contains(kind))
-    };
-    if let Some(index) = files.iter().position(|file| !takes(file)) {
+    let refused = |file: &&FileReference| !inputs.takes(file.media_type);
+    if let Some(index) = files.iter().position(refused) {
         return Err(ChatError::FileNotAccepted { index });
     }
     let (bytes, max_bytes): (u64, _) = (
@@ -159,10 +156,13 @@ pub(super) async fn check_files(
 pub(super) async fn contents_in_memory(
     context: &ChatContext,
     request: &ModelRequest,
-    judged: Vec<JudgedFile>,
+    (judged, chain): (Vec<JudgedFile>, &[Candidate]),
 ) -> Result<Arc<FileContents>, ChatError> {
     let mut contents = FileContents::new();
-    let chosen = chosen(request, context.file_bytes);
+    let Some(inputs) = inputs_of(request, chain).await else {
+        return Ok(Arc::default());
+    };
+    let chosen = chosen(request, (inputs, context.file_bytes));
     for file in judged {
         if !chosen.contains(&file.reference) {
             continue;
@@ -191,9 +191,12 @@ pub(super) async fn contents_in_memory(
 pub(super) async fn read_contents(
     ports: &CachedPorts,
     request: &ModelRequest,
-    max_bytes: u64,
+    (chain, max_bytes): (&[Candidate], u64),
 ) -> Result<Arc<FileContents>, RepositoryError> {
-    let chosen = chosen(request, max_bytes);
+    let Some(inputs) = inputs_of(request, chain).await else {
+        return Ok(Arc::default());
+    };
+    let chosen = chosen(request, (inputs, max_bytes));
     if chosen.is_empty() {
         return Ok(Arc::default());
     }
@@ -214,14 +217,29 @@ fn text_limit(request: &ModelRequest) -> usize {
     limits.unwrap_or_default().characters() as usize
 }
 
+/// Returns the kinds of files that a model of the chain takes; `None` if there are no files, or no model.
+async fn inputs_of(request: &ModelRequest, chain: &[Candidate]) -> Option<FileKinds> {
+    let mut history = request.history.iter();
+    if request.files.is_empty() && history.all(|message| message.files.is_empty()) {
+        return None;
+    }
+    let mut inputs: Option<FileKinds> = None;
+    for candidate in chain.iter().filter(|it| !it.engine.is_immediate()) {
+        let own = candidate.engine.inputs(&request.agent.config).await;
+        inputs = Some(inputs.unwrap_or_default().or(own));
+    }
+    inputs
+}
+
 /// The files to send, those of the message first.
-fn chosen(request: &ModelRequest, max_bytes: u64) -> Vec<FileReference> {
+fn chosen(request: &ModelRequest, (inputs, max_bytes): (FileKinds, u64)) -> Vec<FileReference> {
+    let is_taken = |file: &&FileReference| inputs.takes(file.media_type);
     let history = request.history.iter().rev();
     let history = history.filter(|message| !message.is_of_staff);
     let older = history.flat_map(|message: &HistoryMessage| &message.files);
     let mut chosen: Vec<FileReference> = Vec::new();
     let mut bytes = 0;
-    for file in request.files.iter().chain(older) {
+    for file in request.files.iter().chain(older).filter(is_taken) {
         if chosen.iter().any(|it| it.id == file.id) {
             continue;
         }

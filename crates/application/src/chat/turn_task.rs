@@ -140,25 +140,8 @@ impl RunningTask<'_> {
             return self.leave_to_staff(Vec::new()).await;
         }
         let history_start = Instant::now();
-        match self.history_for_reply().await {
-            None => return self.after_stop().await,
-            Some(Ok(read)) => {
-                self.set_history(read);
-                let (ports, max_bytes) = (&self.context.ports, self.context.file_bytes);
-                match read_contents(ports, &self.task.request, max_bytes).await {
-                    Ok(contents) => self.task.request.file_contents = contents,
-                    Err(error) => {
-                        return self
-                            .fail_unread(&error, ProblemCode::FilesUnavailable)
-                            .await;
-                    }
-                }
-            }
-            Some(Err(error)) => {
-                return self
-                    .fail_unread(&error, ProblemCode::StoreUnavailable)
-                    .await;
-            }
+        if let Some(ended) = self.read_input(chain).await {
+            return ended;
         }
         self.task.store_time += history_start.elapsed();
         let engine_start = Instant::now();
@@ -192,10 +175,34 @@ impl RunningTask<'_> {
         }
     }
 
+    /// Reads the history, and the contents of files. Returns the end of the turn, or of its run here, if that fails
+    /// or the turn is stopped meanwhile.
+    async fn read_input(&mut self, chain: &[Candidate]) -> Option<FinishedTurn> {
+        let code = ProblemCode::StoreUnavailable;
+        match self.history_for_reply().await {
+            None => return Some(self.after_stop().await),
+            Some(Err(error)) => return Some(self.fail_unread(&error, code).await),
+            Some(Ok(read)) => self.set_history(read),
+        }
+        let (ports, max_bytes) = (&self.context.ports, self.context.file_bytes);
+        let reading = read_contents(ports, &self.task.request, (chain, max_bytes));
+        let live = &self.task.ownership.live;
+        let code = ProblemCode::FilesUnavailable;
+        match live.stopped().run_until_cancelled(reading).await {
+            None => return Some(self.after_stop().await),
+            Some(Err(error)) => return Some(self.fail_unread(&error, code).await),
+            Some(Ok(contents)) => self.task.request.file_contents = contents,
+        }
+        None
+    }
+
     /// Ends the turn, because a reply without the history or a file would be wrong.
     async fn fail_unread(&self, error: &RepositoryError, code: ProblemCode) -> FinishedTurn {
         let error = ports::error::one_line(error);
-        tracing::warn!(error, "cannot read the history of a turn; the turn fails");
+        tracing::warn!(
+            error,
+            "cannot read the history or the files of a turn; the turn fails"
+        );
         self.fail(code).await
     }
 

@@ -1,13 +1,12 @@
 //! Links to contents, which need no credential.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use domain::{
-    File, FileId, FileLink, LinkSecret, Principal, RegionEntry, TenantId, Timestamp,
+    FileId, FileLink, LinkSecret, Principal, RegionEntry, StoredFile, TenantId, Timestamp,
     file_link::{self, LINK_LIFE},
 };
 use parking_lot::RwLock;
-use ports::BlobStream;
 use tokio::sync::OnceCell;
 
 use super::{FileError, FileService};
@@ -92,19 +91,14 @@ impl FileService {
         file_link::file_of_address(address, servers)
     }
 
-    /// Returns a file and its content for a link, as [`Self::content`] does for a caller.
-    pub async fn linked_content(
-        &self,
-        link: &str,
-        id: FileId,
-        range: impl FnOnce(&File) -> Range<u64>,
-    ) -> Result<(File, BlobStream), FileError> {
+    /// Finds the file of a link, as [`Self::find_stored`] does for a caller.
+    pub async fn find_linked(&self, link: &str, id: FileId) -> Result<StoredFile, FileError> {
         let now = self.ports.clock.now();
         let tenant = self.link_secret().await?.verify(link, id, now);
         let tenant = tenant.ok_or(FileError::NotFound)?;
         let found = self.ports.files.find(&tenant, &[id]).await?.pop();
         let found = found.filter(|file| file.exists(now));
-        self.read(found.ok_or(FileError::NotFound)?, range).await
+        found.ok_or(FileError::NotFound)
     }
 
     async fn link_secret(&self) -> Result<&LinkSecret, FileError> {

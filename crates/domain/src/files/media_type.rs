@@ -63,13 +63,26 @@ pub struct FileKinds {
 }
 
 impl FileKinds {
-    /// Returns whether it takes files of this kind.
-    pub const fn contains(self, kind: FileKind) -> bool {
-        match kind {
-            FileKind::Image => self.image,
-            FileKind::Pdf => self.pdf,
-            FileKind::Audio => self.audio,
-            FileKind::Text => true,
+    /// Returns the kinds that one or the other has.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            image: self.image || other.image,
+            pdf: self.pdf || other.pdf,
+            audio: self.audio || other.audio,
+        }
+    }
+
+    /// Returns whether a model with these inputs takes files of a type. Models that take sound take WAVE and MP3.
+    pub const fn takes(self, media_type: MediaType) -> bool {
+        match media_type.kind() {
+            Some(FileKind::Image) => self.image,
+            Some(FileKind::Pdf) => self.pdf,
+            Some(FileKind::Audio) => {
+                self.audio && matches!(media_type, MediaType::Wav | MediaType::Mpeg)
+            }
+            Some(FileKind::Text) => true,
+            None => false,
         }
     }
 }

@@ -119,7 +119,6 @@ pub async fn create_file_link(
         ("id" = FileId, Path, description = "The file."),
         ("link" = Option<String>, Query, description = "A link, as `POST /api/files/{id}/link` returns it. It needs no credential."),
         ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=0-1023`."),
-        ("If-None-Match" = Option<String>, Header, description = "The `ETag` of a stored response."),
         ("If-Range" = Option<String>, Header, description = "The `ETag` for which `Range` holds; otherwise the whole content is returned."),
     ),
     responses(
@@ -134,15 +133,15 @@ pub async fn get_file_content(
     id: PathId<FileId>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let chosen = |file: &File| requested_range(&request, file).unwrap_or(0..file.reference.bytes);
-    let (file, content) = reader.content(id.0, chosen).await?;
-    if etag_matches(request.headers(), &etag(&file)) {
+    let found = reader.find(id.0).await?;
+    let file = &found.file;
+    if etag_matches(request.headers(), &etag(file)) {
         let mut response = HttpResponse::NotModified();
-        add_headers(&mut response, &file);
+        add_headers(&mut response, file);
         return Ok(response.finish());
     }
     let size = file.reference.bytes;
-    let range = requested_range(&request, &file);
+    let range = requested_range(&request, file);
     let mut response = match &range {
         Some(range) if range.is_empty() => {
             return Ok(range_not_satisfiable(size));
@@ -155,8 +154,10 @@ pub async fn get_file_content(
         }
         None => HttpResponse::Ok(),
     };
-    response.no_chunking(range.map_or(size, |range| range.end - range.start));
-    add_headers(&mut response, &file);
+    let range = range.unwrap_or(0..size);
+    let content = reader.read(&found, range.clone()).await?;
+    response.no_chunking(range.end - range.start);
+    add_headers(&mut response, file);
     let unavailable = |error| ApiError::new(ProblemCode::FilesUnavailable).with_source(error);
     Ok(response.streaming(content.map_err(unavailable)))
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload};
-use domain::{File, FileId, ProblemCode};
+use domain::{FileId, ProblemCode, StoredFile};
 use ports::BlobStream;
 
 use super::authorized::{Authorized, SealedServices, TurnsRead};
@@ -29,17 +29,26 @@ pub enum FileReader {
 }
 
 impl FileReader {
-    /// Returns a file and its content, or a range of that which `range` chooses by the size.
-    pub async fn content(
-        &self,
-        id: FileId,
-        range: impl FnOnce(&File) -> Range<u64>,
-    ) -> Result<(File, BlobStream), ApiError> {
+    /// Finds a file.
+    pub async fn find(&self, id: FileId) -> Result<StoredFile, ApiError> {
         let found = match self {
-            Self::Caller(caller) => caller.files.content(caller.caller(), id, range).await,
-            Self::Link { link, services } => services.files().linked_content(link, id, range).await,
+            Self::Caller(caller) => caller.files.find_stored(caller.caller(), id).await,
+            Self::Link { link, services } => services.files().find_linked(link, id).await,
         };
         Ok(found?)
+    }
+
+    /// Reads a range of the content of a file.
+    pub async fn read(
+        &self,
+        found: &StoredFile,
+        range: Range<u64>,
+    ) -> Result<BlobStream, ApiError> {
+        let files = match self {
+            Self::Caller(caller) => &caller.files,
+            Self::Link { services, .. } => services.files(),
+        };
+        Ok(files.read(found, range).await?)
     }
 }
 

@@ -48,11 +48,10 @@ impl Files {
 
     /// Returns a file as a part of the message, if the model takes it.
     fn part<'a>(&self, file: &'a FileReference, content: &[u8]) -> Option<ContentPart<'a>> {
-        let kind = file.media_type.kind()?;
-        if !self.inputs.contains(kind) {
+        if !self.inputs.takes(file.media_type) {
             return None;
         }
-        match kind {
+        match file.media_type.kind()? {
             FileKind::Image => Some(ContentPart::ImageUrl {
                 image_url: ImageUrl {
                     url: data_url(file, content),
