@@ -42,9 +42,6 @@ export interface Operations {
   feedback: {
     list: "get /api/feedback"
   },
-  files: {
-    createLink: "post /api/files/{id}/link"
-  },
   keys: {
     list: "get /api/keys",
     create: "post /api/keys",
@@ -110,7 +107,6 @@ export const operations = {
   events: "list get",
   export: "exportConversations get",
   feedback: "list get",
-  files: "createLink post /*/link",
   keys: "list get,create post,get get /*,patch patch /*,revoke delete /*,rotate post /*/rotate",
   limits: "get get",
   nodes: "list get",
