@@ -12,9 +12,10 @@ export type ConversationOptions = ConversationName & {
 
 /**
  * What a message can have besides its text. `title` is that of the conversation, if the message creates it;
- * `clientTools` are tools of the page for its turn, beside those of the agent.
+ * `clientTools` are tools of the page for its turn, beside those of the agent; `responseSchema` describes the `output` of
+ * the reply.
  */
-export type SendOptions = Pick<ChatMessage, "title" | "metadata" | "clientTools"> & FileOptions;
+export type SendOptions = Pick<ChatMessage, "title" | "metadata" | "clientTools" | "responseSchema"> & FileOptions;
 
 export interface FileOptions {
   /** Files that the user has chosen, which are uploaded first, or what their uploads have returned; at most 8. */
@@ -29,7 +30,7 @@ export interface FileOptions {
 export type PageTools = Record<string, (args: any) => unknown>;
 
 /** A conversation with its live state, for user interfaces of any framework. */
-export interface Conversation extends LiveState<ConversationState> {
+export interface Conversation<Output = unknown> extends LiveState<ConversationState<Output>> {
   /**
    * Reads the messages, sends those that a reload has interrupted, follows the replies in progress
    * to their end, and from then on shows the changes by other tabs and devices. Further calls do

@@ -48,12 +48,12 @@ export interface Client extends Omit<Rest, "events" | "files"> {
   readonly files: Files;
   /** Returns the events of the log after `since`, and then each new one; `events.list` returns a page. */
   events: Rest["events"] & ((options?: EventsOptions) => AsyncGenerator<LogEvent, void>);
-  /** Sends a message and returns the parts of its turn. */
-  chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
+  /** Sends a message and returns the parts of its turn. `Output` is the type that its `responseSchema`, or that of the agent, describes. */
+  chat<Output = unknown>(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart<Output>, void>;
   /** Returns the parts of the turn in progress of a conversation, or of the one that has just ended, from its beginning. */
   follow(conversationId: string, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
   /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
-  conversation(options: ConversationOptions): Conversation;
+  conversation<Output = unknown>(options: ConversationOptions): Conversation<Output>;
   /** Sends a request to a path of the service, such as one of another protocol, with the credential of the client. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -69,9 +69,10 @@ export const createClient = (options: ClientOptions): Client => {
     ...rest,
     files: lazyFiles(transport),
     events: Object.assign(feed.events, rest.events),
-    chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
+    chat: <Output>(message: ChatMessage, requestOptions?: RequestOptions) => streamChat<Output>(transport, message, requestOptions),
     follow: (id, { signal } = {}) => followTurn(transport, segment(id), signal),
-    conversation: (conversation) => createConversation(transport, rest, feed, conversation),
+    conversation: <Output>(conversation: ConversationOptions) =>
+      createConversation(transport, rest, feed, conversation) as Conversation<Output>,
     fetch: transport.fetch,
   };
 };

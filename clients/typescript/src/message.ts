@@ -53,7 +53,7 @@ export const fileOf = (given: Blob | MessageFile): MessageFile => {
 };
 
 /** A message as a page shows it. */
-export interface ConversationMessage {
+export interface ConversationMessage<Output = unknown> {
   /** The id of the service; until the service has received the message, that of the client. */
   id: string;
   role: "user" | "agent";
@@ -65,6 +65,8 @@ export interface ConversationMessage {
   status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
   files: readonly MessageFile[];
+  /** Of a complete reply by a schema: its value, which can be null. The text is its JSON. */
+  output?: Output | undefined;
   /** The time at which it was stored, as an ISO text. Until that is known, when this page has shown it first. */
   createdAt: string;
   /** Why a message of the user has `failed`; `title` is for visitors. */
@@ -79,9 +81,9 @@ export interface ConversationMessage {
 }
 
 /** The state of a conversation. It is replaced, never changed. */
-export interface ConversationState {
+export interface ConversationState<Output = unknown> {
   /** The newest messages, and those of `loadOlder`, in their order. A reply appears with its first text or tool call. */
-  messages: readonly ConversationMessage[];
+  messages: readonly ConversationMessage<Output>[];
   /** True if `loadOlder` returns older messages. */
   hasOlder: boolean;
   /** `sending` until the turn has started, then `streaming` to its end, or until it waits for answers to tool calls: `requires_action`. */
@@ -109,7 +111,7 @@ const resumed = (call: ToolCall): ToolCall =>
 
 /** Returns a stored message as a page shows it. */
 export const messageOf = (message: StoredMessage): ConversationMessage => {
-  const { id, role, content: text, files = [], createdAt, error, author, feedback, clientMessageId, turnId } = message;
+  const { id, role, content: text, files = [], createdAt, error, output, author, feedback, clientMessageId, turnId } = message;
   const status = statusOf(message);
   const toolCalls = toolCallsOf(message.toolCalls);
   return {
@@ -121,6 +123,7 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     files,
     createdAt,
     error: status === "failed" ? error : undefined,
+    output,
     author,
     feedback,
     clientMessageId: clientMessageId ?? undefined,
@@ -197,7 +200,12 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.resumed":
       return change(messages, turnId, ({ toolCalls }) => ({ status: "streaming", toolCalls: toolCalls.map(resumed) }));
     case "turn.completed":
-      return change(messages, turnId, () => ({ text: part.message, createdAt: part.createdAt, status: "complete" }));
+      return change(messages, turnId, () => ({
+        text: part.message,
+        output: part.output,
+        createdAt: part.createdAt,
+        status: "complete",
+      }));
     case "turn.cancelled":
       return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":

@@ -15,7 +15,7 @@ import type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
-export type Chat = ConversationState &
+export type Chat<Output = unknown> = ConversationState<Output> &
   Pick<Conversation, "loadOlder" | "send" | "stop" | "regenerate" | "edit" | "approve" | "deny" | "rate" | "setTyping">;
 
 /** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
@@ -33,7 +33,7 @@ const useLive = <State>(live: LiveState<State>): State => {
  * Loads a conversation and returns its state. Create the conversation outside of the component, or
  * with `useMemo`. `tools` are the functions that the agent can call on this page.
  */
-export const useChat = (chat: Conversation, { tools }: { tools?: PageTools | undefined } = {}): Chat => {
+export const useChat = <Output>(chat: Conversation<Output>, { tools }: { tools?: PageTools | undefined } = {}): Chat<Output> => {
   const state = useLive(chat);
   // Components create the functions each time.
   useEffect(() => tools && chat.setTools(tools), [chat, tools]);

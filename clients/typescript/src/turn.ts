@@ -3,11 +3,14 @@ import type { components } from "./generated/schema.js";
 import { readEvents } from "./sse.js";
 import type { Transport, TransportRequest } from "./transport.js";
 
+type WithOutput<Part, Output> = Part extends { type: "turn.completed" } ? Omit<Part, "output"> & { output?: Output } : Part;
+
 /**
  * A part of a turn. The last one is `turn.completed`, `turn.failed` or `turn.cancelled`, or `turn.requires_action`
- * while the turn waits for answers to tool calls.
+ * while the turn waits for answers to tool calls. `Output` is what the schema of the reply describes: the service has
+ * checked it.
  */
-export type TurnPart = components["schemas"]["ChatEvent"];
+export type TurnPart<Output = unknown> = WithOutput<components["schemas"]["ChatEvent"], Output>;
 
 /** Returns true for the end of a turn. */
 export const isLast = ({ type }: { type: string }): boolean => /^turn\.(completed|failed|cancelled)$/.test(type);

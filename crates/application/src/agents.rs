@@ -8,8 +8,8 @@ mod update;
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal, Profile, Sizes,
-    Stamp, TenantId, tool_call::json_bytes,
+    Agent, AgentConfig, AgentDraft, AgentId, AsOf, FaultCode, IdempotencyEntry, IdempotencyKey,
+    InputFault, Principal, Profile, Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
 use update::CHANGE_ATTEMPTS;
@@ -209,6 +209,7 @@ impl AgentService {
         if !unknown.is_empty() {
             return Err(AgentError::UnknownTool(unknown));
         }
+        self.check_schema(caller, agent, config_before).await?;
         self.engines
             .prepare(&caller.tenant, agent)
             .await
@@ -216,6 +217,31 @@ impl AgentService {
                 PrepareError::Invalid(faults) => AgentError::InvalidRule(faults),
                 PrepareError::Overloaded => AgentError::Overloaded,
             })
+    }
+}
+
+impl AgentService {
+    /// Checks the schema of the replies of an agent, if it is new.
+    async fn check_schema(
+        &self,
+        caller: &Principal,
+        agent: &Agent,
+        before: Option<&AgentConfig>,
+    ) -> Result<(), AgentError> {
+        let schema = agent.config.response_schema.as_ref();
+        let known = before.and_then(|before| before.response_schema.as_ref());
+        let Some(schema) = schema.filter(|schema| known != Some(*schema)) else {
+            return Ok(());
+        };
+        let checked = self.engines.fault_of_schema(&caller.tenant, schema).await;
+        match checked.map_err(|_overloaded| AgentError::Overloaded)? {
+            None => Ok(()),
+            Some(detail) => {
+                let pointer = "/config/responseSchema";
+                let fault = InputFault::new(pointer, FaultCode::BadFormat, detail);
+                Err(AgentError::Invalid(vec![fault]))
+            }
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
-    Agent, AgentConfig, FaultCode, FileKinds, InputFault, Problem, ProblemCode, RuleTest, TenantId,
-    fault::push_index,
+    Agent, AgentConfig, FaultCode, FileKinds, InputFault, Problem, ProblemCode, ResponseSchema,
+    RuleTest, TenantId, fault::push_index,
 };
 use futures::future::join_all;
-use ports::{BreakerName, ModelRequest, PrepareError, ReplyEngine};
+use ports::{BreakerName, ModelRequest, PrepareError, ReplyEngine, SchemaChecker, SchemaError};
 
 use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
+use schema_support::SupportByModel;
 
 mod agent_loop;
 mod attempt;
@@ -20,6 +21,7 @@ mod engine_breakers;
 mod journal;
 mod partial_reply;
 mod request_log;
+mod schema_support;
 
 pub(crate) use agent_loop::object_text;
 pub use breaker_hints::BreakerHints;
@@ -30,15 +32,25 @@ pub(crate) use journal::Journal;
 pub(crate) use partial_reply::{OpenCallStatus, PARAGRAPH};
 pub use partial_reply::{PartialReply, ToolEvent};
 
+/// The tenant has too much work queued already; nothing was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overloaded;
+
+/// The fault of a schema that cannot be compiled.
+const INVALID_SCHEMA: &str =
+    "must be a valid JSON Schema 2020-12, with patterns without look-around and back-references";
+
 /// The reply engines of this server by name, and the name of the default engine.
 pub struct Engines {
     by_name: BTreeMap<String, Registered>,
     default: String,
+    schemas: Arc<dyn SchemaChecker>,
 }
 
 struct Registered {
     engine: Arc<dyn ReplyEngine>,
     breakers: EngineBreakers,
+    schema_support: Arc<SupportByModel>,
 }
 
 /// The error that the default engine is not among the engines.
@@ -73,6 +85,9 @@ pub struct Candidate {
     pub is_fallback: bool,
     /// The circuit breakers that an attempt with the engine has to pass.
     breakers: AttemptBreakers,
+    /// Checks replies for which there is a schema.
+    schemas: Arc<dyn SchemaChecker>,
+    schema_support: Arc<SupportByModel>,
 }
 
 impl Engines {
@@ -80,17 +95,24 @@ impl Engines {
     pub fn new(
         by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
         default: String,
+        schemas: Arc<dyn SchemaChecker>,
     ) -> Result<Self, NoDefaultEngine> {
         if !by_name.contains_key(&default) {
             return Err(NoDefaultEngine(default));
         }
         let registered = by_name.into_iter().map(|(name, engine)| {
             let breakers = EngineBreakers::new(name.clone());
-            (name, Registered { engine, breakers })
+            let registered = Registered {
+                engine,
+                breakers,
+                schema_support: Arc::default(),
+            };
+            (name, registered)
         });
         Ok(Self {
             by_name: registered.collect(),
             default,
+            schemas,
         })
     }
 
@@ -158,6 +180,8 @@ impl Engines {
                 engine,
                 is_fallback,
                 breakers,
+                schemas: Arc::clone(&self.schemas),
+                schema_support: Arc::clone(&registered.schema_support),
             });
         }
         chain
@@ -203,6 +227,22 @@ impl Engines {
             check(pointer, name, fallbacks_before.unwrap_or_default());
         }
         faults
+    }
+
+    /// Returns why a schema of replies is not accepted.
+    pub async fn fault_of_schema(
+        &self,
+        tenant: &TenantId,
+        schema: &ResponseSchema,
+    ) -> Result<Option<&'static str>, Overloaded> {
+        if let Some(fault) = schema.fault() {
+            return Ok(Some(fault));
+        }
+        match self.schemas.check_schema(tenant, schema).await {
+            Ok(()) => Ok(None),
+            Err(SchemaError::Invalid) => Ok(Some(INVALID_SCHEMA)),
+            Err(SchemaError::Overloaded) => Err(Overloaded),
+        }
     }
 
     /// Returns the reply of the engine that has rules, and the results of the rules.

@@ -55,6 +55,8 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
         finish_reason: None,
         usage: None,
         tool_calls: Vec::new(),
+        output: None,
+        repaired: false,
         metadata: begin.metadata.clone(),
         error: None,
         created_at: fixture::at(7),

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use domain::{
-    Agent, ClientTool, Conversation, NodeId, Problem, ProblemCode, Resumption, TurnId, TurnStatus,
-    TurnStep,
+    Agent, ClientTool, Conversation, NodeId, Problem, ProblemCode, ResponseSchema, Resumption,
+    TurnId, TurnStatus, TurnStep,
 };
+use serde_json::Map;
 use writes::{BeginTurn, ReleaseTurn, Sweep, SweepOutcome};
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
@@ -127,6 +128,7 @@ fn with_key(begin: BeginTurn) -> BeginTurn {
             name: "open_cart".to_owned(),
             ..ClientTool::default()
         }],
+        response_schema: Some(ResponseSchema::new(Map::new())),
         ..begin
     }
 }

@@ -94,6 +94,7 @@ pub mod newer_version;
 pub mod node_repository;
 pub mod notes;
 pub mod open_turns;
+pub mod output;
 pub mod page_bytes;
 pub mod past_calls;
 pub mod rate_limiter;

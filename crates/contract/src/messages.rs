@@ -81,6 +81,8 @@ pub async fn messages_are_stored_with_every_member(storage: &Store) {
         engine: None,
         agent_version: None,
         finish_reason: None,
+        output: None,
+        repaired: false,
         usage: None,
         client_message_id: turn.begin.client_message_id,
         turn_status: Some(TurnStatus::Completed),

@@ -57,6 +57,8 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
         finish_reason: Some(turn.reply.finish_reason),
         usage: None,
         tool_calls: Vec::new(),
+        output: None,
+        repaired: false,
         metadata: turn.begin.metadata,
         error: None,
         created_at: fixture::at(7),

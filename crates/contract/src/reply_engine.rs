@@ -56,6 +56,7 @@ pub fn request(number: u32) -> ModelRequest {
         may_call: true,
         is_for_staff: false,
         tool_use: ports::ToolUse::default(),
+        response_schema: None,
     }
 }
 

@@ -42,6 +42,7 @@ pub async fn a_sweep_resumes_turns_of_dead_nodes(storage: &Store) {
         assert_eq!(journal, [TurnStep::Resumed(Resumption::after(&[], true))]);
         assert_eq!(resumed.journal, journal);
         assert_eq!(resumed.client_tools, running.client_tools);
+        assert_eq!(resumed.response_schema, running.response_schema);
         let stored = lookup::turn(storage, running.turn_id).await;
         assert_eq!(Some(&resumed.turn), stored.as_ref());
         assert_eq!(resumed.user_id, queue.conversation.user_id);

@@ -92,6 +92,8 @@ fn full_config(text: &str) -> AgentConfig {
             unknown: fixture::unknown_members(),
         }),
         fallback_reply: some(),
+        response_schema: serde_json::from_value(json!({"description": text, "const": [1.5, null]}))
+            .ok(),
         rules: Some(vec![full_rule(text)]),
         llm: Some(LlmSettings {
             model: some(),

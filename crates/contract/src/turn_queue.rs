@@ -82,6 +82,8 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         engine: None,
         agent_version: None,
         finish_reason: None,
+        output: None,
+        repaired: false,
         usage: None,
         client_message_id: None,
         turn_status: Some(TurnStatus::InProgress),

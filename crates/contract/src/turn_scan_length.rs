@@ -62,6 +62,7 @@ fn copy(number: u32, turn: &Turn) -> TurnRow {
         level: None,
         action_expires_at: None,
         client_tools: Vec::new(),
+        response_schema: None,
     }
 }
 

@@ -84,6 +84,7 @@ fn all_steps() -> Vec<TurnStep> {
         engine: text(),
         text: text(),
         requests: Vec::new(),
+        is_draft: false,
         state: Some(json!({ TEXT: [TEXT, 0.1, u64::MAX, i64::MIN, null, {}] })),
     };
     let full = ToolStep {

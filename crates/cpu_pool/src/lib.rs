@@ -26,6 +26,8 @@ const SLICE: Duration = Duration::from_millis(10);
 const MIN_THREADS: usize = 2;
 /// The maximum number of threads. The memory of running jobs grows with it.
 const MAX_THREADS: usize = 4;
+/// The size of the stack of a thread, for jobs that recurse. Only what is used takes memory.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum number of waiting jobs of one tenant.
 const MAX_WAITING_OF_TENANT: usize = 32;
 /// The maximum number of waiting jobs.
@@ -71,6 +73,7 @@ impl CpuPool {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("cpu-pool")
+            .thread_stack_size(STACK_BYTES)
             .on_thread_start(lower_priority)
             // New jobs are in the global queue, paused ones in a local queue. Both are polled
             // alternately, since each poll takes a whole slice.

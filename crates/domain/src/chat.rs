@@ -1,10 +1,13 @@
 //! The reply to a chat message.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     AgentId, Audience, ConversationId, FinishReason, MessageId, Seq, Timestamp, ToolCall, TurnId,
-    TurnStarted, Usage, tool_visibility::show_calls,
+    TurnStarted, Usage,
+    response_schema::{is_false, present},
+    tool_visibility::show_calls,
 };
 
 /// The agent's reply, with the ids of its turn and conversation.
@@ -36,6 +39,18 @@ pub struct ChatReply {
     /// the page, and is completed before that of staff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
+    /// without a complete reply.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Value>))]
+    pub output: Option<Value>,
+    /// True if the model has had to correct the output; otherwise absent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repaired: bool,
     /// The time at which the reply was stored.
     pub created_at: Timestamp,
     /// A position of the event log at which the turn has ended. Only in the last event of a stream;
@@ -60,6 +75,8 @@ impl ChatReply {
             finish_reason: FinishReason::HandedOver,
             usage: None,
             tool_calls: Self::calls_of_turn(tool_calls),
+            output: None,
+            repaired: false,
             created_at,
             seq: None,
         }

@@ -77,20 +77,23 @@ pub fn check_client_tools(tools: &[ClientTool]) -> Vec<InputFault> {
 /// Returns why the schema of a tool's arguments is not accepted.
 pub(crate) fn fault_of_parameters(schema: &Map<String, Value>) -> Option<&'static str> {
     let schema = Value::Object(schema.clone());
-    if json_bytes(&schema) > MAX_SCHEMA_BYTES {
+    let is_of_another_type = || schema.get("type").is_some_and(|kind| kind != "object");
+    fault_of_schema(&schema).or_else(|| is_of_another_type().then_some("must be of type object"))
+}
+
+/// Returns why a schema is not accepted, whatever it describes.
+pub(crate) fn fault_of_schema(schema: &Value) -> Option<&'static str> {
+    if json_bytes(schema) > MAX_SCHEMA_BYTES {
         return Some("must be at most 16 KiB of JSON");
     }
-    if is_nested_deeper(&schema, MAX_SCHEMA_LEVELS) {
+    if is_nested_deeper(schema, MAX_SCHEMA_LEVELS) {
         return Some("must be nested at most 16 deep");
     }
-    if has_foreign_reference(&schema) {
-        return Some("must not refer to other documents");
-    }
-    (schema.get("type").is_some_and(|kind| kind != "object")).then_some("must be of type object")
+    has_foreign_reference(schema).then_some("must not refer to other documents")
 }
 
 /// The keywords of JSON Schema that refer to another schema.
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+pub(crate) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 fn has_foreign_reference(schema: &Value) -> bool {
     match schema {

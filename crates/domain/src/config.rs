@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, ProfileConfig, Rule, Sizes, TitlesConfig, ToolEntry,
-    UnknownMembers,
+    FaultCode, HistoryLimits, InputFault, ProfileConfig, ResponseSchema, Rule, Sizes, TitlesConfig,
+    ToolEntry, UnknownMembers,
     fault::push_index,
     period::Period,
     placeholder::{self, names_user},
@@ -130,6 +130,12 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 200, nullable = false))]
     pub rules: Option<Vec<Rule>>,
+    /// The JSON Schema (2020-12) that every reply must satisfy: an object, at most 16 KiB, nested at most 16 deep,
+    /// without references to other documents. A `responseSchema` of a chat holds in its place. A change replaces
+    /// it as a whole. Default: none, replies are texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
+    pub response_schema: Option<ResponseSchema>,
     /// Settings of the language model. Default: the operator's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
@@ -283,6 +289,14 @@ impl AgentConfig {
             faults.extend(rule.check().into_iter().map(|fault| fault.below(&prefix)));
         }
         faults.extend(self.check_tools());
+        if let Some(detail) = self
+            .response_schema
+            .as_ref()
+            .and_then(ResponseSchema::fault)
+        {
+            let pointer = "/responseSchema";
+            faults.push(InputFault::new(pointer, FaultCode::BadFormat, detail));
+        }
         let metadata = self.metadata.iter().flat_map(check_metadata);
         faults.extend(metadata.map(|fault| fault.below("/metadata")));
         if self.retention.is_some() && self.retention().is_none() {

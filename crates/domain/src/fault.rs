@@ -39,6 +39,8 @@ open_enum! {
         UnknownValue = "unknown_value",
         /// Members that exclude each other, or values that contradict each other.
         NotCombinable = "not_combinable",
+        /// The output does not satisfy the schema of the reply.
+        Schema = "schema",
     }
 }
 

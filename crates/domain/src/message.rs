@@ -1,10 +1,13 @@
 //! The messages of a conversation.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Audience, ConversationId, Feedback, FileReference, FinishReason, MessageId, Problem,
-    ProblemCode, Timestamp, ToolCall, TurnId, TurnStatus, Usage, open_enum::open_enum,
+    ProblemCode, Timestamp, ToolCall, TurnId, TurnStatus, Usage,
+    open_enum::open_enum,
+    response_schema::{is_false, present},
     tool_visibility::show_calls,
 };
 
@@ -79,6 +82,18 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub finish_reason: Option<FinishReason>,
+    /// On agent messages that satisfy the `responseSchema` of their turn: the JSON value of the content; null is
+    /// a value.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Value>))]
+    pub output: Option<Value>,
+    /// True if the model has had to correct the output; otherwise absent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repaired: bool,
     /// The token counts of the reply; null if they are unknown.
     #[serde(default)]
     pub usage: Option<Usage>,
@@ -130,6 +145,8 @@ impl Message {
             engine: None,
             agent_version: None,
             finish_reason: None,
+            output: None,
+            repaired: false,
             usage: None,
             client_message_id: None,
             turn_status: None,

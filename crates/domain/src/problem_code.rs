@@ -93,6 +93,7 @@ problem_codes! {
     TooManyStreams = "too_many_streams", 429, "Too many open streams.", true, "Close a stream or socket first.";
     Internal = "internal", 500, "An internal error occurred.", true, "Try again; report the `requestId` if the error persists.";
     EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; see the server's log for details.";
+    InvalidOutput = "invalid_output", 502, "The reply does not satisfy its schema.", true, "Send the message again; `errors` has what is wrong with the output. If it stays so, make the schema simpler or choose another model.";
     EngineUnavailable = "engine_unavailable", 503, "The reply engine is unavailable.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
     HomeUnavailable = "home_unavailable", 503, "The home region cannot be reached.", true, "Nothing was changed: send the request again after the seconds in `retryAfter`.";

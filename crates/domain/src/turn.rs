@@ -1,12 +1,14 @@
 //! Turns: one user message and the work of replying to it.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::{
     AgentId, Audience, ConversationId, FileReference, Message, Problem, Timestamp, ToolCall,
     TurnId, Usage,
     config::Metadata,
     open_enum::{TextVisitor, open_enum},
+    response_schema::{is_false, present},
     tool_visibility::show_calls,
 };
 
@@ -168,6 +170,18 @@ pub struct Turn {
     /// The tool calls in order, however the turn ended, as far as they are shown. While the turn runs, the calls up to now,
     /// if it runs in the process that responds.
     pub tool_calls: Vec<ToolCall>,
+    /// The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
+    /// without a complete reply.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Value>))]
+    pub output: Option<Value>,
+    /// True if the model has had to correct the output; otherwise absent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repaired: bool,
     /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
@@ -259,6 +273,8 @@ impl Turn {
             finish_reason: None,
             usage: None,
             tool_calls: Vec::new(),
+            output: None,
+            repaired: false,
             error: None,
             finished_at: None,
             ..self

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{RequestUsage, ToolCall, ToolStep, Unanswered, tool_call::KeptCallData};
+use crate::{
+    RequestUsage, ToolCall, ToolStep, Unanswered, response_schema::is_false,
+    tool_call::KeptCallData,
+};
 
 /// One entry of a journal. What it contains at its start holds to its end, whatever is configured
 /// later.
@@ -69,6 +72,10 @@ pub struct ModelResponse {
     pub engine: String,
     /// The text before the calls.
     pub text: String,
+    /// True if the text is a draft, which nobody receives: the turn has a schema, and only the last response can
+    /// be the reply.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_draft: bool,
     /// Data of the engine that it receives again with this step. Opaque to all others, and bound to the
     /// engine and the model that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,6 +32,7 @@ pub mod node_repository;
 pub mod note_repository;
 pub mod rate_limiter;
 pub mod reply_engine;
+pub mod schema_checker;
 pub mod search_index;
 pub mod signing_key_repository;
 pub mod storage;
@@ -86,6 +87,7 @@ pub use reply_engine::{
     FileContents, ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError,
     RequestedCall, ToldCause, ToolChoice, ToolUse, UnusableReply,
 };
+pub use schema_checker::{SchemaChecker, SchemaError};
 pub use search_index::{
     RemovedEntries, RemovedMessages, SEARCH_FOLLOWER, SearchEntry, SearchIndex, SearchMatch,
     SearchPosition, SearchQuery, TITLE_SEQ,

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{
     Agent, AgentConfig, FileId, FileKinds, FileReference, FinishReason, HistoryMessage, InputFault,
-    ModelStep, RuleTest, TenantId, TurnId, Usage, User, placeholder::PlaceholderValues,
+    ModelStep, ResponseSchema, RuleTest, TenantId, TurnId, Usage, User,
+    placeholder::PlaceholderValues,
 };
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -57,6 +58,9 @@ pub struct ModelRequest {
     pub is_for_staff: bool,
     /// The demands of the client on the tool calls, while the model may call.
     pub tool_use: ToolUse,
+    /// The schema that the text of the reply must satisfy. Engines pass it on to models that can keep to one; the
+    /// agent loop checks the text in any case.
+    pub response_schema: Option<ResponseSchema>,
 }
 
 /// The contents of files. Texts may be cut.
@@ -110,11 +114,19 @@ impl ModelRequest {
             may_call: true,
             is_for_staff: false,
             tool_use: ToolUse::default(),
+            response_schema: None,
         }
     }
 }
 
 impl ModelRequest {
+    /// Takes the tools away. The model receives the earlier calls as texts.
+    pub fn without_tools(&mut self) {
+        let names = self.tools.iter().map(|tool| tool.definition.name.clone());
+        self.unavailable_tools.extend(names);
+        self.tools = Arc::default();
+    }
+
     /// Returns the values of the placeholders in texts of the agent.
     pub fn placeholder_values(&self) -> PlaceholderValues<'_> {
         PlaceholderValues {

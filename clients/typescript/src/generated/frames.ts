@@ -110,6 +110,12 @@ export interface components {
             /** @description The behaviour while another turn of the conversation is in progress. Default: `queue`. */
             onBusy?: components["schemas"]["WhenBusy"];
             /**
+             * @description The JSON Schema (2020-12) that the reply must satisfy, in place of the `config.responseSchema` of the agent:
+             *     an object, at most 16 KiB, nested at most 16 deep, without references to other documents. The reply then
+             *     has an `output`. Default, if `supersedes` is given: the schema that came with the superseded message.
+             */
+            responseSchema?: Record<string, never>;
+            /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
              *     the turn is cancelled when the connection is closed. With an `Idempotency-Key` only the answer is
              *     stored, for repetitions, and the turn is not cancelled. Only tools that change nothing and need no

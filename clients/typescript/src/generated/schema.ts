@@ -858,6 +858,12 @@ export interface components {
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
             /**
+             * @description The JSON Schema (2020-12) that every reply must satisfy: an object, at most 16 KiB, nested at most 16 deep,
+             *     without references to other documents. A `responseSchema` of a chat holds in its place. A change replaces
+             *     it as a whole. Default: none, replies are texts.
+             */
+            responseSchema?: Record<string, never>;
+            /**
              * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
              *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
              * @example 30d
@@ -943,6 +949,12 @@ export interface components {
             metadata?: components["schemas"]["MetadataPatch"] | null;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfigPatch"] | null;
+            /**
+             * @description The JSON Schema (2020-12) that every reply must satisfy: an object, at most 16 KiB, nested at most 16 deep,
+             *     without references to other documents. A `responseSchema` of a chat holds in its place. A change replaces
+             *     it as a whole. Default: none, replies are texts.
+             */
+            responseSchema?: Record<string, never> | null;
             /**
              * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
              *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
@@ -1165,6 +1177,13 @@ export interface components {
             message: string;
             messageId?: components["schemas"]["MessageId"] | null;
             /**
+             * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
+             *     without a complete reply.
+             */
+            output?: unknown;
+            /** @description True if the model has had to correct the output; otherwise absent. */
+            repaired?: boolean;
+            /**
              * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
              *     absent if nothing is stored.
              */
@@ -1248,6 +1267,12 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description The behaviour while another turn of the conversation is in progress. Default: `queue`. */
             onBusy?: components["schemas"]["WhenBusy"];
+            /**
+             * @description The JSON Schema (2020-12) that the reply must satisfy, in place of the `config.responseSchema` of the agent:
+             *     an object, at most 16 KiB, nested at most 16 deep, without references to other documents. The reply then
+             *     has an `output`. Default, if `supersedes` is given: the schema that came with the superseded message.
+             */
+            responseSchema?: Record<string, never>;
             /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
              *     the turn is cancelled when the connection is closed. With an `Idempotency-Key` only the answer is
@@ -1359,6 +1384,13 @@ export interface components {
             /** @description The text of the reply; empty while staff handles the conversation. */
             message: string;
             messageId?: components["schemas"]["MessageId"] | null;
+            /**
+             * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
+             *     without a complete reply.
+             */
+            output?: unknown;
+            /** @description True if the model has had to correct the output; otherwise absent. */
+            repaired?: boolean;
             /**
              * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
              *     absent if nothing is stored.
@@ -1649,6 +1681,12 @@ export interface components {
             personality?: string;
             /** @description The profile of the agent for pages (`GET /api/profiles/{id}`), in addition to its name and greeting. */
             profile?: components["schemas"]["ProfileConfig"];
+            /**
+             * @description The JSON Schema (2020-12) that every reply must satisfy: an object, at most 16 KiB, nested at most 16 deep,
+             *     without references to other documents. A `responseSchema` of a chat holds in its place. A change replaces
+             *     it as a whole. Default: none, replies are texts.
+             */
+            responseSchema?: Record<string, never>;
             /**
              * @description The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
              *     or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
@@ -1982,7 +2020,7 @@ export interface components {
          * @description The kind of a fault, for programs.
          * @enum {string}
          */
-        FaultCode: "required" | "unknown_member" | "duplicate_member" | "wrong_type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_many" | "bad_character" | "bad_format" | "duplicate_item" | "unknown_value" | "not_combinable";
+        FaultCode: "required" | "unknown_member" | "duplicate_member" | "wrong_type" | "too_short" | "too_long" | "too_small" | "too_large" | "too_many" | "bad_character" | "bad_format" | "duplicate_item" | "unknown_value" | "not_combinable" | "schema";
         /** @description A rating of a message. */
         Feedback: {
             /** @description The reason; null without one. */
@@ -2472,6 +2510,13 @@ export interface components {
             finishReason?: components["schemas"]["FinishReason"];
             /** @description The message's id. */
             id: components["schemas"]["MessageId"];
+            /**
+             * @description On agent messages that satisfy the `responseSchema` of their turn: the JSON value of the content; null is
+             *     a value.
+             */
+            output?: unknown;
+            /** @description True if the model has had to correct the output; otherwise absent. */
+            repaired?: boolean;
             /** @description The author of the message. */
             role: components["schemas"]["Role"];
             /**
@@ -2880,7 +2925,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "file_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "file_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "validation_failed" | "file_type_not_accepted" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "files_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "file_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "file_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "validation_failed" | "file_type_not_accepted" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "invalid_output" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "files_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -3585,6 +3630,13 @@ export interface components {
             instruction?: string;
             /** @description The client's own string pairs. */
             metadata: components["schemas"]["Metadata"];
+            /**
+             * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
+             *     without a complete reply.
+             */
+            output?: unknown;
+            /** @description True if the model has had to correct the output; otherwise absent. */
+            repaired?: boolean;
             reply?: components["schemas"]["Message"] | null;
             retryOf?: components["schemas"]["TurnId"] | null;
             startedAt?: components["schemas"]["Timestamp"] | null;

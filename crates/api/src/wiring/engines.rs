@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use application::Engines;
+use json_schemas::PooledSchemaChecker;
 use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::ReplyEngine;
 use rule_engine::RuleReplyEngine;
@@ -53,7 +54,8 @@ pub fn choose_engines(
         }
     }
     let default = default_engine(settings, engines.keys()).to_owned();
-    Engines::new(engines, default).context("ENGINES__DEFAULT")
+    let schemas = PooledSchemaChecker::new().context("cannot start threads")?;
+    Engines::new(engines, default, Arc::new(schemas)).context("ENGINES__DEFAULT")
 }
 
 /// Returns the engine for agents that name none, if the engines `names` exist.

@@ -18,6 +18,7 @@ fn config() -> Value {
         "instructions": "Say {{user.name}}, or \\{{nothing}}.",
         "greeting": "Hello {{user.name}}!",
         "profile": {"description": "A librarian.", "suggestions": ["Hours?"], "metadata": {"colour": "red"}},
+        "responseSchema": {"type": ["object", "string"], "description": "Any"},
         "fallbackReply": "I am {{agent.name}}.",
         "rules": [
             {"pattern": "my name is (?<name>\\w+)", "reply": "Hello, {{capture.name}}."},

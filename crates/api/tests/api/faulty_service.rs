@@ -69,6 +69,7 @@ async fn idempotency_key_in_use() {
     let agent = fixture::agent(1);
     let command = ChatCommand {
         client_tools: Vec::new(),
+        response_schema: None,
         omits_refused_tools: false,
         tool_use: ports::ToolUse::default(),
         agent_id: Some(agent.id),

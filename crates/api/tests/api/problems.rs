@@ -24,6 +24,7 @@ const OF_FEATURES: &[ProblemCode] = &[
     ProblemCode::FileInUse,
     ProblemCode::FileTypeNotAccepted,
     ProblemCode::RangeNotSatisfiable,
+    ProblemCode::InvalidOutput,
     ProblemCode::FilesUnavailable,
 ];
 

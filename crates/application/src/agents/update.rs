@@ -15,6 +15,9 @@ use crate::VersionCondition;
 /// The number of attempts at a change while other processes keep changing the same agent.
 pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
+/// The member of an agent that a merge patch replaces as a whole.
+const RESPONSE_SCHEMA: &str = "/config/responseSchema";
+
 /// The body of `PUT …/config`: the whole configuration, and optional other members of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigReplacement {
@@ -39,7 +42,12 @@ impl AgentService {
     ) -> Result<Agent, AgentError> {
         self.change(caller, id, condition, |agent| {
             let mut document = serde_json::to_value(agent.draft()).unwrap_or_default();
+            // A schema is one value: merged with another one it would describe neither.
+            let schema = patch.pointer(RESPONSE_SCHEMA).filter(|it| it.is_object());
             merge_patch::apply(&mut document, patch.clone());
+            if let (Some(schema), Some(merged)) = (schema, document.pointer_mut(RESPONSE_SCHEMA)) {
+                *merged = schema.clone();
+            }
             serde_json::from_value(document).map_err(|_shape| {
                 // The patch matches its schema, so a result that does not fit mixes two kinds of a
                 // member.

@@ -10,7 +10,9 @@ use writes::{CompletedTurn, Reply, TurnMessages};
 use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
 use crate::{
     engines::PartialReply,
-    live_turns::{CompletedChat, LiveTurn, TurnEventStream, TurnOutcome, TurnSubject, TurnWaiter},
+    live_turns::{
+        CompletedChat, DraftStream, LiveTurn, TurnEventStream, TurnOutcome, TurnSubject, TurnWaiter,
+    },
 };
 
 /// An accepted message: its turn is stored.
@@ -180,18 +182,29 @@ impl AcceptedTurn {
         }
     }
 
+    /// Returns the text of a reply by a schema, as the model writes it.
+    pub fn draft(self) -> DraftStream {
+        DraftStream::new(self.source.into_waiter(), self.guard)
+    }
+
     /// Returns the events of the turn from its beginning, as they happen.
     pub fn events(self) -> TurnEventStream {
-        let waiter = match self.source {
-            Source::Inline(turn) => turn.into_waiter(),
-            Source::Started(turn) => turn.waiter,
-            Source::Followed(waiter, _) => waiter,
-        };
+        let waiter = self.source.into_waiter();
         let events = TurnEventStream::new(waiter, self.audience, self.guard);
         if self.is_continued {
             events.continued()
         } else {
             events
+        }
+    }
+}
+
+impl Source {
+    fn into_waiter(self) -> TurnWaiter {
+        match self {
+            Self::Inline(turn) => turn.into_waiter(),
+            Self::Started(turn) => turn.waiter,
+            Self::Followed(waiter, _) => waiter,
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use domain::{
-    Audience, ConversationId, ConversationState, CredentialSource, IdempotencyEntry,
-    IdempotencyKey, MessageId, NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
-    UploadQuota,
+    Agent, Audience, ConversationId, ConversationState, CredentialSource, IdempotencyEntry,
+    IdempotencyKey, MessageId, NodeId, Principal, ResponseSchema, Stamp, Timestamp, TurnId,
+    TurnStarted, UploadQuota,
 };
 use ports::ModelRequest;
 use writes::BeginTurn;
@@ -126,6 +126,7 @@ impl ChatAttempt {
             instruction: self.command.instruction.clone(),
             metadata: self.command.metadata.clone(),
             client_tools: target.client_tools.clone(),
+            response_schema: target.response_schema.clone(),
             stamp: self.stamp.clone(),
             node,
             on_busy: self.command.on_busy,
@@ -153,6 +154,7 @@ impl ChatAttempt {
             user_id: target.user_id.clone(),
             tool_use: self.command.tool_use.clone(),
             files: target.files.clone(),
+            response_schema: schema_of(target.response_schema.as_ref(), &agent),
             ..ModelRequest::new(tenant, agent, self.turn_id, message)
         }
     }
@@ -206,6 +208,11 @@ impl ChatAttempt {
             continues: None,
         }
     }
+}
+
+/// Returns the schema of a reply: the one that came with the message, or that of the agent.
+pub(super) fn schema_of(own: Option<&ResponseSchema>, agent: &Agent) -> Option<ResponseSchema> {
+    own.or(agent.config.response_schema.as_ref()).cloned()
 }
 
 /// Returns the idempotency entry of a message whose conversation was deleted with its turn.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 pub use domain::admission::OnBusy;
 use domain::{
     AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
-    LimitOverrides, MessageId, Principal, Problem, ProblemCode, Scope,
+    LimitOverrides, MessageId, Principal, Problem, ProblemCode, ResponseSchema, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
@@ -77,6 +77,10 @@ pub struct ChatCommand {
     /// True to leave out those of them that the agent does not accept, instead of rejecting the message.
     #[serde(skip)]
     pub omits_refused_tools: bool,
+    /// The schema that the reply must satisfy, in place of that of the agent. Without one, a message that
+    /// supersedes another has the schema of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<ResponseSchema>,
     /// The client's demands on the model's tool calls. They are not stored: a turn that was queued, or that
     /// goes on, runs without them.
     #[serde(skip)]
@@ -114,6 +118,7 @@ impl ChatCommand {
             metadata: Metadata::default(),
             client_tools: Vec::new(),
             omits_refused_tools: true,
+            response_schema: None,
             tool_use: ToolUse::default(),
             on_busy: OnBusy::Queue,
             request_id,

@@ -9,7 +9,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
     Agent, AgentId, Audience, ChatReply, ClientTool, ConversationId, FaultCode, FinishReason,
-    IdempotencyEntry, InputFault, MessageId, Problem, ProblemCode, Role, TurnId, TurnStarted,
+    IdempotencyEntry, InputFault, MessageId, Problem, ProblemCode, ResponseSchema, Role, TurnId,
+    TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
@@ -22,6 +23,7 @@ pub use self::past_messages::{PastCall, PastMessage};
 use self::past_messages::{history, steps};
 use super::{
     AcceptedTurn, AttachedFile, ChatCaller, ChatContext, ChatError, TurnRunner,
+    attempt::schema_of,
     files::{contents_in_memory, judge_files},
     target::find_agent,
     tool_choice::check_tool_choice,
@@ -50,6 +52,9 @@ pub struct EphemeralChat {
     /// The tools that the client runs. Their calls end the turn, and the client sends the results with its next
     /// chat.
     pub client_tools: Vec<ClientTool>,
+    /// The schema that the reply must satisfy, in place of that of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<ResponseSchema>,
     /// The client's demands on the model's tool calls.
     #[serde(skip)]
     pub tool_use: ToolUse,
@@ -100,6 +105,8 @@ impl TurnRunner {
     ) -> Result<EphemeralTurn, ChatError> {
         let context = self.context();
         let principal = caller.principal;
+        let schema = chat.response_schema.as_ref();
+        context.check_schema(&principal.tenant, schema).await?;
         let agent = find_agent(&context.ports, principal, chat.agent_id).await?;
         let chat = chat.admit(principal, &agent).map_err(ChatError::Invalid)?;
         let tools = self.tools_of_ephemeral(&agent, &chat.client_tools);
@@ -261,6 +268,7 @@ impl EphemeralChat {
             tools: tools.tools,
             unavailable_tools: tools.unavailable,
             tool_use: self.tool_use,
+            response_schema: schema_of(self.response_schema.as_ref(), &agent),
             ..ModelRequest::new(tenant, agent, subject.turn_id, self.message)
         }
     }

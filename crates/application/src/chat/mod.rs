@@ -30,7 +30,9 @@ mod turn_task;
 
 use std::sync::Arc;
 
-use domain::{IdempotencyEntry, IdempotencyRecord, LEVEL, TenantId};
+use domain::{
+    FaultCode, IdempotencyEntry, IdempotencyRecord, InputFault, LEVEL, ResponseSchema, TenantId,
+};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -129,6 +131,25 @@ impl ChatContext {
         let record = self.ports.idempotency.find(tenant, entry).await?;
         // The message of a released key is sent again.
         Ok(record.filter(|record| record.released_into.is_none()))
+    }
+
+    /// Checks the schema that came with a message.
+    async fn check_schema(
+        &self,
+        tenant: &TenantId,
+        schema: Option<&ResponseSchema>,
+    ) -> Result<(), ChatError> {
+        let Some(schema) = schema else {
+            return Ok(());
+        };
+        let checked = self.engines.fault_of_schema(tenant, schema).await;
+        match checked.map_err(|_overloaded| ChatError::Overloaded)? {
+            None => Ok(()),
+            Some(detail) => {
+                let fault = InputFault::new("/responseSchema", FaultCode::BadFormat, detail);
+                Err(ChatError::Invalid(vec![fault]))
+            }
+        }
     }
 
     /// Waits until the tasks of the turns that requests have started have ended.

@@ -135,7 +135,7 @@ impl TurnRunner {
         let live = Arc::clone(&ownership.live);
         let runner = Arc::clone(self);
         self.context.background.spawn(async move {
-            let next = runner.perform_promoted(promoted, ownership).await;
+            let next = Box::pin(runner.perform_promoted(promoted, ownership)).await;
             runner.run_following(next, node).await;
         });
         live
@@ -144,7 +144,7 @@ impl TurnRunner {
     async fn run_following(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {
         while let Some(promoted) = next {
             let ownership = self.own_promoted(&promoted, node);
-            next = self.perform_promoted(*promoted, ownership).await;
+            next = Box::pin(self.perform_promoted(*promoted, ownership)).await;
         }
     }
 

@@ -165,22 +165,7 @@ impl ChatPipeline {
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
-        command.check().map_err(ChatError::Invalid)?;
-        if command.instruction.is_some() && caller.audience() == Audience::User {
-            return Err(ChatError::NotPermitted(Scope::ConversationsAll));
-        }
-        if command.context.is_some()
-            && let Some(scope) = caller.lacks_to_act_as_staff()
-        {
-            return Err(ChatError::NotPermitted(scope));
-        }
-        // Before a key is looked up: a chat with an agent out of reach is no repetition of an accepted one.
-        if command
-            .agent_id
-            .is_some_and(|id| !caller.agents.contains(id))
-        {
-            return Err(ChatError::AgentNotFound);
-        }
+        self.check(&caller, &command).await?;
         let mut files = MessageFiles::Sent(command.files.clone());
         let mut attempt = Arc::new(self.new_attempt((caller, credential, quota), command, key));
         let mut state = self.first_state(&attempt).await?;
@@ -233,6 +218,29 @@ impl ChatPipeline {
             Some(record) => AttemptState::Decided(Ok(Idempotent::Replayed(record))),
             None => AttemptState::Resolving(None),
         })
+    }
+
+    /// Checks what is judged before the idempotency key is looked up.
+    async fn check(&self, caller: &Principal, command: &ChatCommand) -> Result<(), ChatError> {
+        command.check().map_err(ChatError::Invalid)?;
+        let schema = command.response_schema.as_ref();
+        self.context.check_schema(&caller.tenant, schema).await?;
+        if command.instruction.is_some() && caller.audience() == Audience::User {
+            return Err(ChatError::NotPermitted(Scope::ConversationsAll));
+        }
+        if command.context.is_some()
+            && let Some(scope) = caller.lacks_to_act_as_staff()
+        {
+            return Err(ChatError::NotPermitted(scope));
+        }
+        // Before a key is looked up: a chat with an agent out of reach is no repetition of an accepted one.
+        if command
+            .agent_id
+            .is_some_and(|id| !caller.agents.contains(id))
+        {
+            return Err(ChatError::AgentNotFound);
+        }
+        Ok(())
     }
 
     fn new_attempt(

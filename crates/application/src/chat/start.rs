@@ -67,6 +67,9 @@ impl TurnStarter {
         }
         // A caller that may not read the conversation must not learn that it is busy.
         let mut target = resolve_target(&self.context.ports, attempt).await?;
+        if target.response_schema.is_some() && self.context.is_upgrading() {
+            return Err(ProblemCode::Upgrading.into());
+        }
         let client_tools = self.client_tools(attempt, &target.agent);
         target.client_tools = client_tools.map_err(ChatError::Invalid)?;
         let checked = self.check_tool_choice(attempt, &target);

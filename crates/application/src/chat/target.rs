@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentId, ClientTool, Conversation, ConversationId, ConversationState, FaultCode,
-    FileReference, InputFault, Message, MessageId, Principal, Role, TenantId, TitleSource,
+    FileReference, InputFault, Message, MessageId, Principal, ResponseSchema, Role, TenantId,
+    TitleSource,
 };
 use ports::{ConversationName, FoundMessage, MessageReference};
 use writes::{AnsweredMessage, ConversationTarget, Supersession};
@@ -26,6 +27,8 @@ pub(super) struct ChatTarget {
     pub(super) files: Vec<FileReference>,
     /// The tools that the client may add to the turn.
     pub(super) client_tools: Vec<ClientTool>,
+    /// The schema that came with the message, or with the one that it supersedes.
+    pub(super) response_schema: Option<ResponseSchema>,
 }
 
 /// The messages that an attempt supersedes.
@@ -33,6 +36,8 @@ pub(super) struct SupersededMessages {
     pub(super) supersession: Supersession,
     /// The stored user message that is answered again.
     answered: Option<Message>,
+    /// The schema that came with the turn of the first of them.
+    response_schema: Option<ResponseSchema>,
 }
 
 impl ChatTarget {
@@ -69,7 +74,12 @@ pub(super) async fn resolve_target(
         Some(message) => find_superseded(ports, attempt, id, message).await?,
         None => None,
     };
+    let response_schema = attempt.command.response_schema.clone();
+    let before = superseded
+        .as_ref()
+        .and_then(|it| it.response_schema.clone());
     Ok(ChatTarget {
+        response_schema: response_schema.or(before),
         superseded,
         conversation: ConversationTarget::Existing {
             id,
@@ -195,6 +205,11 @@ async fn find_superseded(
         return Err(fault("/supersedes", FaultCode::NotCombinable, detail));
     }
     let found = without_staff_before(ports, tenant, conversation, found).await?;
+    let response_schema = match found.message.turn_id {
+        Some(turn) => ports.turns.find(tenant, turn).await?.value,
+        None => None,
+    }
+    .and_then(|turn| turn.response_schema);
     let has_text = attempt.command.has_content();
     let answered = answered_message(&found, has_text);
     let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
@@ -208,6 +223,7 @@ async fn find_superseded(
             }),
         },
         answered,
+        response_schema,
     }))
 }
 
@@ -288,6 +304,7 @@ async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTa
         files: Vec::new(),
         superseded: None,
         client_tools: Vec::new(),
+        response_schema: command.response_schema.clone(),
     })
 }
 

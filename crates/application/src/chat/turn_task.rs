@@ -20,6 +20,7 @@ use writes::{Committed, FinishOutcome, PromotedTurn, Reply, TurnEnding, TurnMess
 
 use super::{
     ChatContext,
+    attempt::schema_of,
     files::read_contents,
     finish::{FinishedTurn, TurnFinisher},
     runner::TurnRunner,
@@ -87,6 +88,7 @@ impl TurnTask {
             (None, None) => turn.input,
         };
         let files = turn.files;
+        let response_schema = schema_of(promoted.response_schema.as_ref(), &agent);
         Self {
             ownership,
             started: TurnStarted {
@@ -103,6 +105,7 @@ impl TurnTask {
                 turn_number: promoted.messages.turn_number,
                 user_id: promoted.user_id,
                 files,
+                response_schema,
                 ..ModelRequest::new(promoted.tenant, agent, turn.id, message)
             },
             client_tools: promoted.client_tools,

@@ -1,24 +1,27 @@
 //! The agent loop: requests to a model, and the tool calls between them, until it has replied.
 
 mod call;
+mod output;
 mod permission;
 mod round;
+mod verdict;
 
 use std::sync::Arc;
 
 use call::CheckedCall;
 pub(crate) use call::object_text;
 use domain::{
-    FinishReason, ModelResponse, ModelStep, RequestUsage, TurnStep,
+    FinishReason, ModelResponse, ModelStep, RequestUsage, ResponseSchema, TurnStep,
     tool_call::{call_id, turn_of_call},
 };
+pub(super) use output::{LoopEnd, ReplyFailure};
 use ports::{ModelRequest, ReplyError, ToolChoice};
 use round::ReportedCall;
 use serde_json::Value;
 
 use super::{
     Candidate,
-    attempt::{Response, attempt, grow, unusable},
+    attempt::{Response, grow, unusable},
     chain::ReplySink,
     engine_breakers::AttemptPermit,
     journal::Journal,
@@ -36,27 +39,17 @@ pub(super) async fn run_agent_loop(
     request: ModelRequest,
     sink: &impl ReplySink,
     journal: Option<&Journal<'_>>,
-) -> Result<FinishReason, ReplyError> {
+) -> Result<LoopEnd, ReplyFailure> {
     let max_rounds = request.agent.config.tool_rounds();
-    let calls_before = sink.with_reply(|reply| reply.call_count());
-    let mut agent_loop = AgentLoop {
-        calls_left: request
-            .agent
-            .config
-            .tool_calls()
-            .saturating_sub(calls_before),
-        candidate,
-        request,
-        sink,
-        journal,
-    };
+    let mut agent_loop = AgentLoop::new(candidate, request, sink, journal);
     let mut permit = Some(permit);
     if agent_loop.finish_open_calls().await? {
-        return Ok(FinishReason::RequiresAction);
+        return Ok(FinishReason::RequiresAction.into());
     }
     if agent_loop.request.is_for_staff {
-        return Ok(FinishReason::HandedOver);
+        return Ok(FinishReason::HandedOver.into());
     }
+    agent_loop.choose_schema_support();
     for round in agent_loop.request.steps.len()..=max_rounds {
         if let Some(journal) = journal.filter(|_| round > 0) {
             journal.release_if_draining().await;
@@ -70,18 +63,32 @@ pub(super) async fn run_agent_loop(
         let request = agent_loop.request.clone();
         // A choice that holds for every request would keep the model from ever replying.
         agent_loop.request.tool_use.choice = ToolChoice::Auto;
-        let response = attempt(candidate, permit, request, sink).await?;
+        let response = agent_loop.ask(permit, request).await?;
         if !response.wants_tools() {
-            return Ok(response.finish_reason);
+            if agent_loop.schema.is_none() {
+                return Ok(response.finish_reason.into());
+            }
+            return Box::pin(agent_loop.finish(response)).await;
         }
         if !may_call {
             break;
         }
         if agent_loop.call_tools(response).await? {
-            return Ok(FinishReason::RequiresAction);
+            return Ok(FinishReason::RequiresAction.into());
         }
     }
-    Err(unusable("the model exceeded the limit of tool calls"))
+    Err(unusable("the model exceeded the limit of tool calls").into())
+}
+
+/// Ends a reply to one request that calls no tools.
+pub(super) async fn finish_reply(
+    candidate: &Candidate,
+    request: ModelRequest,
+    sink: &impl ReplySink,
+    response: Response,
+) -> Result<LoopEnd, ReplyFailure> {
+    let mut agent_loop = AgentLoop::new(candidate, request, sink, None);
+    Box::pin(agent_loop.finish(response)).await
 }
 
 /// Returns the permit for another request of a reply that has begun.
@@ -101,6 +108,28 @@ struct AgentLoop<'a, S> {
     /// `None` if nothing of the turn is stored.
     journal: Option<&'a Journal<'a>>,
     calls_left: usize,
+    /// The schema of the reply. The request has it if the model learns it by a parameter.
+    schema: Option<ResponseSchema>,
+}
+
+impl<'a, S: ReplySink> AgentLoop<'a, S> {
+    fn new(
+        candidate: &'a Candidate,
+        request: ModelRequest,
+        sink: &'a S,
+        journal: Option<&'a Journal<'a>>,
+    ) -> Self {
+        let calls_before = sink.with_reply(|reply| reply.call_count());
+        let max_calls = request.agent.config.tool_calls();
+        Self {
+            calls_left: max_calls.saturating_sub(calls_before),
+            candidate,
+            schema: request.response_schema.clone(),
+            request,
+            sink,
+            journal,
+        }
+    }
 }
 
 impl<S: ReplySink> AgentLoop<'_, S> {
@@ -128,6 +157,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         let response = ModelResponse {
             engine: self.candidate.name.clone(),
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
+            is_draft: self.schema.is_some(),
             state: response.state,
             requests: self.unrecorded_requests(),
         };

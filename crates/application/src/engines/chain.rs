@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{
-    ConversationId, CredentialSource, FinishReason, MessageId, PrincipalId, Problem, ProblemCode,
-};
+use domain::{ConversationId, CredentialSource, MessageId, PrincipalId, Problem, ProblemCode};
 use parking_lot::Mutex;
 use ports::{ModelRequest, ReplyError};
 use writes::Reply;
@@ -13,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{
     Candidate,
-    agent_loop::run_agent_loop,
+    agent_loop::{LoopEnd, ReplyFailure, finish_reply, run_agent_loop},
     attempt::{attempt, engine_problem, request_to},
     journal::Journal,
     partial_reply::{OpenCallStatus, PartialReply},
@@ -87,6 +85,9 @@ pub(crate) async fn run_engine_chain(
     sink: &impl ReplySink,
     journal: Option<&Journal<'_>>,
 ) -> Result<Reply, Problem> {
+    if is_final(failure.as_ref()) {
+        return Err(failure.unwrap_or_else(|| no_engine_called(None)));
+    }
     let mut shortest_wait = None;
     let begun_by = journal.and_then(Journal::engine);
     let may_reply = |it: &&Candidate| begun_by.as_ref().is_none_or(|name| *name == it.name);
@@ -102,16 +103,17 @@ pub(crate) async fn run_engine_chain(
             reply.engine.clone_from(&candidate.name);
             reply.degraded = candidate.is_fallback;
         });
+        withhold_draft(request, sink);
         let own = request_to(candidate, request);
         let replying = run_agent_loop(candidate, permit, own, sink, journal);
-        let late = |_elapsed| Err(ReplyError::TimedOut);
+        let late = |_elapsed| Err(ReplyError::TimedOut.into());
         let replied = timeout(MAX_REPLY_TIME, replying).await;
         match replied.unwrap_or_else(late) {
-            Ok(finish_reason) => return Ok(complete(message_id, candidate, finish_reason, sink)),
+            Ok(end) => return Ok(complete(message_id, candidate, end, sink)),
             Err(error) => {
                 log_failure(candidate, request, sink.origin(), &error);
-                failure = Some(engine_problem(&error));
-                if sink.with_reply(|reply| !reply.is_empty()) {
+                failure = Some(problem_of(&error));
+                if is_final(failure.as_ref()) || sink.with_reply(|reply| !reply.is_empty()) {
                     break;
                 }
             }
@@ -129,23 +131,49 @@ pub(crate) async fn reply_without_tools(
 ) -> Result<Option<Reply>, Problem> {
     let permit = candidate.breakers.enter();
     let permit = permit.map_err(|wait| no_engine_called(Some(wait)))?;
-    match attempt(candidate, permit, request.clone(), sink).await {
-        Ok(response) if response.wants_tools() => Ok(None),
-        Ok(response) => {
-            let finish_reason = response.finish_reason;
-            Ok(Some(complete(message_id, candidate, finish_reason, sink)))
-        }
+    withhold_draft(request, sink);
+    let replied = match attempt(candidate, permit, request.clone(), sink).await {
+        Ok(response) if response.wants_tools() => return Ok(None),
+        Ok(response) if request.response_schema.is_none() => Ok(response.finish_reason.into()),
+        Ok(response) => finish_reply(candidate, request.clone(), sink, response).await,
+        Err(error) => Err(error.into()),
+    };
+    match replied {
+        Ok(end) => Ok(Some(complete(message_id, candidate, end, sink))),
         Err(error) => {
             log_failure(candidate, request, sink.origin(), &error);
-            Err(engine_problem(&error))
+            Err(problem_of(&error))
         }
+    }
+}
+
+/// Keeps the text from clients until it was checked, if there is a schema.
+fn withhold_draft(request: &ModelRequest, sink: &impl ReplySink) {
+    if request.response_schema.is_some() {
+        sink.with_reply(PartialReply::withhold);
+    }
+}
+
+/// Returns whether no other engine is asked after this failure: the engine has replied, but not by the schema.
+fn is_final(failure: Option<&Problem>) -> bool {
+    failure.is_some_and(|failure| failure.code == ProblemCode::InvalidOutput)
+}
+
+/// Returns the problem that clients receive for a failure.
+fn problem_of(failure: &ReplyFailure) -> Problem {
+    match failure {
+        ReplyFailure::Engine(error) => engine_problem(error),
+        ReplyFailure::InvalidOutput(faults) => Problem {
+            errors: faults.iter().cloned().map(Into::into).collect(),
+            ..Problem::new(ProblemCode::InvalidOutput)
+        },
     }
 }
 
 fn complete(
     message_id: MessageId,
     candidate: &Candidate,
-    finish_reason: FinishReason,
+    end: LoopEnd,
     sink: &impl ReplySink,
 ) -> Reply {
     // The text is copied, because a cancellation before the reply is stored still needs it.
@@ -154,7 +182,9 @@ fn complete(
         content: reply.text.clone(),
         engine: candidate.name.clone(),
         degraded: candidate.is_fallback,
-        finish_reason,
+        finish_reason: end.finish_reason,
+        output: end.output,
+        repaired: end.repaired,
         usage: reply.requests.usage(),
         requests: reply.requests.to_models(),
         tool_calls: reply.tool_calls(OpenCallStatus::Cut),
@@ -165,7 +195,7 @@ fn log_failure(
     candidate: &Candidate,
     request: &ModelRequest,
     origin: TurnOrigin<'_>,
-    error: &ReplyError,
+    error: &ReplyFailure,
 ) {
     tracing::warn!(
         engine = candidate.name,

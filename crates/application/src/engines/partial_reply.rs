@@ -11,6 +11,8 @@ use ports::ReplyPart;
 
 use super::request_log::RequestLog;
 
+mod text;
+
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The separator between the text before tool calls and the text after them.
@@ -35,6 +37,9 @@ pub struct PartialReply {
     calls: Vec<CallEntry>,
     /// The start of the text of the current request to a model.
     section: usize,
+    /// The text of the current request to a model that nobody may receive, because it was not checked yet; `None`
+    /// unless there is a schema.
+    draft: Option<String>,
     /// The bytes of all events without their arguments.
     event_bytes: usize,
     /// What is kept of arguments and results.
@@ -231,36 +236,9 @@ impl PartialReply {
     /// Starts the text of another request to the model. It becomes a paragraph of its own.
     pub(crate) fn start_section(&mut self) {
         self.section = self.text.len();
-    }
-
-    /// Returns the text of the current request to the model.
-    pub(crate) fn section(&self) -> &str {
-        let text = self.text.get(self.section..).unwrap_or_default();
-        if self.needs_paragraph() {
-            text.strip_prefix(PARAGRAPH).unwrap_or(text)
-        } else {
-            text
+        if let Some(draft) = &mut self.draft {
+            draft.clear();
         }
-    }
-
-    /// Returns whether a separator precedes the text of the section.
-    fn needs_paragraph(&self) -> bool {
-        let before = self.text.get(..self.section).unwrap_or_default();
-        !before.is_empty() && !before.ends_with('\n')
-    }
-
-    /// Appends text; returns false if it does not fit.
-    #[must_use]
-    pub(crate) fn push_text(&mut self, text: &str) -> bool {
-        let starts_paragraph =
-            self.text.len() == self.section && !text.is_empty() && self.needs_paragraph();
-        let separator = if starts_paragraph { PARAGRAPH } else { "" };
-        let fits = self.text.len() + separator.len() + text.len() <= MAX_TEXT_BYTES;
-        if fits {
-            self.text.push_str(separator);
-            self.text.push_str(text);
-        }
-        fits
     }
 
     /// Adds a call that has started, and returns its index; `None` if it does not fit. Arguments
@@ -340,7 +318,9 @@ impl PartialReply {
             match step {
                 TurnStep::Model(response) => {
                     reply.start_section();
-                    let _ = reply.push_text(&response.text);
+                    if !response.is_draft {
+                        let _ = reply.push_text(&response.text);
+                    }
                 }
                 TurnStep::Tool(call) if call.waits_for_staff() => {
                     let _ = reply.leave_to_staff(call);

@@ -5,6 +5,7 @@
 //! state of the others is polled from the store. A [`TurnEventStream`] returns the events of one
 //! turn, and a [`ReplyCursor`] what a reader has not received yet of a reply.
 
+mod draft_stream;
 mod live_turn;
 mod local_turn_starts;
 mod ownership;
@@ -19,6 +20,7 @@ mod turn_waiter;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use draft_stream::{DraftError, DraftStream};
 pub use live_turn::{Interest, LiveTurn};
 pub use progress::{CompletedChat, Progress, TurnOutcome};
 pub use registry::{LiveTurns, TurnSubject};

@@ -54,6 +54,8 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
         degraded: turn.degraded,
         finish_reason: turn.finish_reason?,
         usage: turn.usage,
+        output: turn.output,
+        repaired: turn.repaired,
         tool_calls: ChatReply::calls_of_turn(&turn.tool_calls),
         created_at: reply.map(|reply| reply.created_at).or(turn.finished_at)?,
         seq: None,

@@ -137,6 +137,8 @@ fn partial_reply(message_id: MessageId, partial: PartialReply) -> Option<Reply> 
         engine: partial.engine,
         degraded: partial.degraded,
         finish_reason: FinishReason::Cancelled,
+        output: None,
+        repaired: false,
         usage: partial.requests.usage(),
         requests,
     })

@@ -53,7 +53,7 @@ impl Process {
         let engine = ScriptedEngine::new();
         let scripted: Arc<dyn ReplyEngine> = Arc::new(engine.clone());
         let engines = BTreeMap::from([("scripted".to_owned(), scripted)]);
-        let engines = Engines::new(engines, "scripted".to_owned());
+        let engines = Engines::new(engines, "scripted".to_owned(), schemas());
         let node = Node::register(Arc::clone(&storage.nodes), ids, Arc::clone(&bus), "1.2.3");
         let node = node.await;
         let node = Arc::new(node.expect("the store answers"));
@@ -120,6 +120,7 @@ impl Process {
     ) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
             client_tools: Vec::new(),
+            response_schema: None,
             omits_refused_tools: false,
             tool_use: ports::ToolUse::default(),
             agent_id: Some(fixture.agent.id),
@@ -209,4 +210,8 @@ pub(crate) fn cached_ports(
         clock,
         ids: fixture.ids.clone(),
     }
+}
+
+fn schemas() -> Arc<dyn ports::SchemaChecker> {
+    Arc::new(json_schemas::PooledSchemaChecker::new().expect("threads start"))
 }

@@ -41,6 +41,9 @@ macro_rules! turn_promises {
                 a_failed_instruction_is_repeated,
                 instructions_are_busy_while_staff_handles_a_conversation,
             }
+            output {
+                a_schema_and_the_output_are_stored,
+            }
             begin_turn_rejections {
                 a_turn_with_stale_assumptions_does_not_start,
                 a_turn_with_stale_assumptions_can_be_queued,

@@ -82,8 +82,7 @@ impl PastCalls {
                     _ => step.response.text.clone(),
                 },
                 engine: step.response.engine.clone(),
-                state: None,
-                requests: Vec::new(),
+                ..ModelResponse::default()
             };
             Arc::new(ModelStep {
                 response,
@@ -148,9 +147,8 @@ pub fn acts(steps: &[Arc<ModelStep>]) -> Vec<Arc<ModelStep>> {
             Arc::new(ModelStep {
                 response: ModelResponse {
                     engine: step.response.engine.clone(),
-                    text: String::new(),
                     state: step.response.state.clone().filter(|_| is_whole),
-                    requests: Vec::new(),
+                    ..ModelResponse::default()
                 },
                 calls,
             })

@@ -189,10 +189,9 @@ pub fn respond<R, E: StreamEncoder + 'static>(
     slot: Option<StreamSlot>,
     turn: EncodedTurn<E>,
 ) -> HttpResponse {
-    let watch = authorized.watch_credential(state);
     let open = OpenResponse {
         turn,
-        end: Box::pin(end(watch, ConnectionState::of(request).client_closed())),
+        end: end_of_connection(state, authorized, request),
         closing: state.closing.clone(),
         _slot: slot,
     };
@@ -200,6 +199,16 @@ pub fn respond<R, E: StreamEncoder + 'static>(
         let frame = open.next().await?;
         Some((frame, open))
     }))
+}
+
+/// Waits until the credential ends, or the client disconnects.
+pub fn end_of_connection<R>(
+    state: &HttpState,
+    authorized: &Authorized<R>,
+    request: &HttpRequest,
+) -> Pin<Box<dyn Future<Output = Interruption>>> {
+    let watch = authorized.watch_credential(state);
+    Box::pin(end(watch, ConnectionState::of(request).client_closed()))
 }
 
 async fn end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) -> Interruption {

@@ -14,6 +14,7 @@ mod end_user;
 mod file_parts;
 pub mod openai;
 mod resend;
+mod response_schema;
 
 use kit::operations::Protocol;
 

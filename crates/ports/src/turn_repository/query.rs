@@ -1,6 +1,6 @@
 //! Turns as they are read.
 
-use domain::{MessageId, PrincipalId, Seq, Turn, TurnStatus};
+use domain::{MessageId, PrincipalId, ResponseSchema, Seq, Turn, TurnStatus};
 use serde::Serialize;
 
 use crate::ListingOrder;
@@ -19,6 +19,8 @@ pub struct FoundTurn {
     pub principal: PrincipalId,
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
+    /// The schema that came with the message.
+    pub response_schema: Option<ResponseSchema>,
 }
 
 /// The turns that a listing contains, by their status.

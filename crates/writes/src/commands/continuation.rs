@@ -124,6 +124,8 @@ impl AnswerTurn {
             finish_reason: None,
             usage: None,
             tool_calls: Vec::new(),
+            output: None,
+            repaired: false,
             error: None,
             created_at: at,
             started_at: is_free.then_some(at),

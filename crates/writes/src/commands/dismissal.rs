@@ -76,6 +76,8 @@ pub(super) fn stored_reply(row: &TurnRow, finish_reason: FinishReason) -> Option
         engine: message.engine.clone().unwrap_or_default(),
         degraded: row.turn.degraded,
         finish_reason,
+        output: None,
+        repaired: false,
         usage: message.usage,
         requests: Vec::new(),
         tool_calls: Vec::new(),

@@ -232,10 +232,11 @@ pub(super) fn turn_row(begin: &BeginTurn, turn: Turn, sort_seq: Seq) -> TurnRow 
             operation: idempotency.operation.to_owned(),
             key: idempotency.key.as_str().to_owned(),
         }),
-        // Earlier levels would start it without its files.
-        level: (!begin.files.is_empty()).then_some(LEVEL),
+        // Earlier levels would start it without its files or its schema.
+        level: begin.needs_level().then_some(LEVEL),
         action_expires_at: None,
         client_tools: begin.client_tools.clone(),
+        response_schema: begin.response_schema.clone(),
     }
 }
 

@@ -102,6 +102,7 @@ pub(super) fn promoted_turn(
         messages: TurnMessages::of(row, Some(conversation))?,
         reply_id: row.reply_id,
         client_tools: row.client_tools.clone(),
+        response_schema: row.response_schema.clone(),
         journal: Vec::new(),
     })
 }

@@ -2,9 +2,10 @@
 
 use domain::{
     AgentId, ClientTool, Conversation, ConversationId, FileId, FileReference, FinishReason,
-    IdempotencyEntry, IdempotencyRecord, MessageId, NodeId, RequestUsage, Stamp, TenantId,
-    Timestamp, ToolCall, TurnId, Usage, admission::OnBusy, config::Metadata,
+    IdempotencyEntry, IdempotencyRecord, MessageId, NodeId, RequestUsage, ResponseSchema, Stamp,
+    TenantId, Timestamp, ToolCall, TurnId, Usage, admission::OnBusy, config::Metadata,
 };
+use serde_json::Value;
 
 use ports::{
     Facts,
@@ -94,6 +95,8 @@ pub struct BeginTurn {
     pub metadata: Metadata,
     /// The tools that the client has added, and runs itself.
     pub client_tools: Vec<ClientTool>,
+    /// The schema that came with the message, for the reply.
+    pub response_schema: Option<ResponseSchema>,
     /// The principal that sent the message, and the time.
     pub stamp: Stamp,
     /// The node that will run the turn: the fencing token.
@@ -108,6 +111,11 @@ pub struct BeginTurn {
 }
 
 impl BeginTurn {
+    /// Returns whether processes of earlier levels would run the turn without a part of it.
+    pub fn needs_level(&self) -> bool {
+        !self.files.is_empty() || self.response_schema.is_some()
+    }
+
     /// Returns the version of the agent, if it exists.
     pub(crate) fn stored_agent_version(&self, facts: &Facts) -> Option<i64> {
         let agent = (self.tenant.clone(), self.agent_id);
@@ -196,6 +204,10 @@ pub struct Reply {
     pub degraded: bool,
     /// The reason why the reply ended.
     pub finish_reason: FinishReason,
+    /// The JSON value of the text, if it satisfies the schema of the turn.
+    pub output: Option<Value>,
+    /// True if the model has had to correct it.
+    pub repaired: bool,
     /// The sum of the token counts that were reported.
     pub usage: Option<Usage>,
     /// The requests to models.

@@ -1,8 +1,8 @@
 //! Ends of turns.
 
 use domain::{
-    ClientTool, ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage, Stamp,
-    TenantId, ToolCall, Turn, TurnId, TurnStep,
+    ClientTool, ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage,
+    ResponseSchema, Stamp, TenantId, ToolCall, Turn, TurnId, TurnStep,
 };
 
 use super::begin::{Reply, TurnMessages};
@@ -84,6 +84,8 @@ pub struct PromotedTurn {
     pub reply_id: Option<MessageId>,
     /// The tools that the client has added, and runs itself.
     pub client_tools: Vec<ClientTool>,
+    /// The schema that came with the message, for the reply.
+    pub response_schema: Option<ResponseSchema>,
     /// The entries of its journal; empty unless it is resumed, or reports a decision of staff.
     pub journal: Vec<TurnStep>,
 }

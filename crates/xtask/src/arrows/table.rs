@@ -28,6 +28,7 @@ const ADAPTERS: &[&str] = &[
     "redis_nodes",
     "web_documents",
     "home_client",
+    "json_schemas",
 ];
 
 /// The crates of the workspace from the inside out, each with the groups of crates that it may use.
@@ -55,6 +56,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ("postgres_nodes", &[PORTS, &["single_node"]]),
     ("redis_nodes", &[PORTS, &["single_node"]]),
     ("web_documents", &[PORTS, &["http_clients"]]),
+    ("json_schemas", &[PORTS, &["cpu_pool"]]),
     ("home_client", &[PORTS, &["http_clients", "single_node"]]),
     ("server", &[]),
     ("kit", &[CORE, &["cpu_pool", "server"]]),
@@ -152,6 +154,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "redis_nodes",
             "web_documents",
             "home_client",
+            "json_schemas",
             "server",
             "kit",
             "regions",

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FileKinds, FinishReason, LlmSettings};
+use domain::{FileKinds, FinishReason, LlmSettings, ResponseSchema};
 use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
@@ -17,7 +17,7 @@ use crate::{
     response_reader::read_response,
     retry_policy::RetryPolicy,
     step_state,
-    wire::{CompletionRequest, StreamOptions},
+    wire::{CompletionRequest, ResponseFormat, StreamOptions},
 };
 
 /// The state of one request.
@@ -29,6 +29,7 @@ pub(crate) struct Completion {
     prompt: Prompt,
     may_call: bool,
     tool_use: ToolUse,
+    response_schema: Option<ResponseSchema>,
     model: Option<String>,
     settings: Option<LlmSettings>,
     dialect: Dialect,
@@ -60,6 +61,7 @@ impl Completion {
             settings,
             may_call: request.may_call,
             tool_use: request.tool_use.clone(),
+            response_schema: request.response_schema.clone(),
             prompt: Prompt::new(request, upstream.requires_text(), inputs),
             upstream,
             models,
@@ -173,6 +175,7 @@ impl Completion {
         let has_tools = !tools.is_empty();
         let (upstream, tool_use) = (&self.upstream, &self.tool_use);
         let tool_choice = || upstream.tool_choice(self.may_call, &tool_use.choice);
+        let schema = self.response_schema.as_ref();
         let has_stream_options = self.upstream.streams && self.dialect.stream_options;
         let request = CompletionRequest {
             model: self.model.as_deref(),
@@ -185,6 +188,7 @@ impl Completion {
             tools: &tools,
             tool_choice: has_tools.then(tool_choice).flatten(),
             parallel_tool_calls: tool_use.parallel.filter(|_| has_tools && self.may_call),
+            response_format: schema.map(|it| ResponseFormat::of_schema(it.value())),
         };
         let body = serde_json::to_vec(&request)
             .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;

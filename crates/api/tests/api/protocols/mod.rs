@@ -5,6 +5,7 @@ pub(crate) mod ai_sdk;
 mod files;
 mod large_bodies;
 mod openai;
+mod output;
 mod pages;
 mod preflights;
 

@@ -2,6 +2,7 @@ mod configured;
 mod fixture;
 mod journal;
 mod journal_store;
+mod output;
 mod resumption;
 mod unrecorded;
 

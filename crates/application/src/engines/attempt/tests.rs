@@ -151,6 +151,7 @@ fn earlier_step(engine: &str) -> Arc<ModelStep> {
             text: String::new(),
             state: Some(Value::Null),
             requests: Vec::new(),
+            is_draft: false,
         },
         calls: vec![contract::fixture::tool_step("call")],
     })
@@ -160,7 +161,7 @@ fn earlier_step(engine: &str) -> Arc<ModelStep> {
 fn earlier_steps_of_another_engine_or_without_tools_are_history() {
     let engine: Arc<dyn ReplyEngine> = Arc::new(Unused);
     let engines = std::collections::BTreeMap::from([("llm".to_owned(), engine)]);
-    let engines = crate::engines::Engines::new(engines, "llm".to_owned()).unwrap();
+    let engines = crate::engines::Engines::new(engines, "llm".to_owned(), schemas()).unwrap();
     let tool = ports::AgentTool {
         function: "time".to_owned(),
         definition: Arc::new(ports::ToolDefinition {
@@ -203,4 +204,8 @@ fn earlier_steps_of_another_engine_or_without_tools_are_history() {
         );
         assert!(calls.steps.iter().all(|step| step.response.state.is_none()));
     }
+}
+
+fn schemas() -> Arc<dyn ports::SchemaChecker> {
+    Arc::new(json_schemas::PooledSchemaChecker::new().expect("threads start"))
 }

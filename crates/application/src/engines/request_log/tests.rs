@@ -66,7 +66,7 @@ async fn logged(engines: &[(&'static str, Response)]) -> (Vec<RequestUsage>, Opt
     });
     let by_name: BTreeMap<_, _> = registered.collect();
     let names: Vec<_> = by_name.keys().cloned().collect();
-    let engines = Engines::new(by_name, names[0].clone()).expect("the default exists");
+    let engines = Engines::new(by_name, names[0].clone(), schemas()).expect("the default exists");
     let mut request = request(0);
     let agent = Arc::make_mut(&mut request.agent);
     agent.name = "Ada".to_owned();
@@ -141,4 +141,8 @@ async fn an_engine_without_a_model_has_usage_but_no_requests() {
     let (requests, usage) = logged(&[("rules", || Ok(response("Hello", 4)))]).await;
     assert_eq!(requests, []);
     assert_eq!(usage, Some(tokens(4)));
+}
+
+fn schemas() -> Arc<dyn ports::SchemaChecker> {
+    Arc::new(json_schemas::PooledSchemaChecker::new().expect("threads start"))
 }

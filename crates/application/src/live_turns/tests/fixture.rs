@@ -104,6 +104,8 @@ fn found(status: TurnStatus) -> FoundTurn {
             finish_reason: None,
             usage: None,
             tool_calls: Vec::new(),
+            output: None,
+            repaired: false,
             metadata: Metadata::default(),
             error: None,
             created_at: time,
@@ -114,6 +116,7 @@ fn found(status: TurnStatus) -> FoundTurn {
         reply_id: started.reply_id,
         principal: principal(),
         user_id: None,
+        response_schema: None,
     }
 }
 

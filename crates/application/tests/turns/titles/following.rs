@@ -113,7 +113,8 @@ impl Following {
             ("own".to_owned(), engine(&own)),
             ("other".to_owned(), engine(&other)),
         ]);
-        let engines = Engines::new(engines, "own".to_owned()).expect("there is the default");
+        let engines =
+            Engines::new(engines, "own".to_owned(), schemas()).expect("there is the default");
         let caches = Caches::new(Arc::new(LocalBus::new()));
         let ports = cached_ports(&fixture, &caches, &fixture.writes);
         let followers = Arc::clone(&fixture.storage.followers);
@@ -202,4 +203,8 @@ impl Following {
             stamp: fixture::stamp(50),
         }
     }
+}
+
+fn schemas() -> Arc<dyn ports::SchemaChecker> {
+    Arc::new(json_schemas::PooledSchemaChecker::new().expect("threads start"))
 }

@@ -58,6 +58,7 @@ fn response(text: &str) -> TurnStep {
     TurnStep::Model(ModelResponse {
         engine: "llm".to_owned(),
         requests: Vec::new(),
+        is_draft: false,
         text: text.to_owned(),
         state: Some(1.into()),
     })

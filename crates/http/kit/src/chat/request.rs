@@ -6,7 +6,7 @@ use application::{
 };
 use domain::{
     ClientTool, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode,
-    Role, config::Metadata,
+    ResponseSchema, Role, config::Metadata,
 };
 use ports::ToolUse;
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,12 @@ pub struct ChatRequest {
     #[serde(default)]
     #[schema(max_items = 16)]
     client_tools: Vec<ClientTool>,
+    /// The JSON Schema (2020-12) that the reply must satisfy, in place of the `config.responseSchema` of the agent:
+    /// an object, at most 16 KiB, nested at most 16 deep, without references to other documents. The reply then
+    /// has an `output`. Default, if `supersedes` is given: the schema that came with the superseded message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, nullable = false)]
+    response_schema: Option<ResponseSchema>,
     /// The behaviour while another turn of the conversation is in progress. Default: `queue`.
     #[serde(default)]
     on_busy: WhenBusy,
@@ -202,6 +208,7 @@ impl ChatRequest {
             metadata: self.metadata,
             client_tools: self.client_tools,
             omits_refused_tools: false,
+            response_schema: self.response_schema,
             tool_use: ToolUse::default(),
             on_busy: match self.on_busy {
                 WhenBusy::Queue => OnBusy::Queue,
@@ -255,6 +262,7 @@ impl ChatRequest {
                 .collect(),
             steps: Vec::new(),
             client_tools: Vec::new(),
+            response_schema: self.response_schema,
             tool_use: ToolUse::default(),
             omits_refused_messages: false,
             user_id: self.user_id,

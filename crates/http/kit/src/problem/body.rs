@@ -78,7 +78,8 @@ pub fn problem(error: &ApiError, instance: Option<String>, request_id: Option<St
     {
         problem.detail.clone_from(detail);
     }
-    if error.detail.is_none() && !error.faults.is_empty() {
+    let is_of_request = problem.status < 500;
+    if is_of_request && error.detail.is_none() && !error.faults.is_empty() {
         let count = error.faults.len();
         problem.detail = match count {
             1 => "The request has 1 fault; see `errors`.".into(),

@@ -132,6 +132,7 @@ impl From<Problem> for ApiError {
         Self {
             retry_after: problem.retry_after,
             retryable: problem.retryable,
+            faults: problem.errors,
             source: problem.cause.map(|cause| ToldCause(cause.into()).into()),
             ..Self::new(problem.code)
         }

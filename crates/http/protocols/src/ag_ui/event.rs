@@ -64,6 +64,9 @@ pub(super) enum RunEvent<'a> {
         run_id: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
+        /// The output of a reply by a schema; null is a value.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<[TokenUsage; 1]>,
     },

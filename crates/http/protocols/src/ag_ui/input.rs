@@ -1,6 +1,6 @@
 //! The body of a run.
 
-use domain::{ClientTool, ConversationKey, FaultCode, InputFault};
+use domain::{ClientTool, ConversationKey, FaultCode, InputFault, ProblemCode, ResponseSchema};
 use kit::{problem::ApiError, request::conversation_key};
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,6 +9,7 @@ use super::files::{is_file, take_files};
 use crate::{
     client_tools::{client_tool, separate},
     file_parts::{FileParts, OwnFile},
+    response_schema::response_schema,
 };
 
 /// The maximum length of a client's own id of a message.
@@ -16,7 +17,7 @@ const MAX_MESSAGE_ID_BYTES: usize = 128;
 /// The maximum number of bytes of a run's id.
 const MAX_RUN_ID_BYTES: usize = 256;
 
-/// The body of a run. `state`, `context` and `forwardedProps` are ignored.
+/// The body of a run. `state`, `context` and other members of `forwardedProps` are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunInput {
@@ -32,7 +33,13 @@ pub(super) struct RunInput {
     /// The tools of the client.
     #[serde(default)]
     tools: Value,
+    /// Its `responseSchema` is the schema of the reply.
+    #[serde(default)]
+    forwarded_props: Value,
 }
+
+/// The place of the schema of a reply.
+pub(super) const SCHEMA: &str = "/forwardedProps/responseSchema";
 
 /// Its members have any type, because only the newest message of the user and answers are judged.
 #[derive(Debug, Deserialize)]
@@ -94,6 +101,12 @@ impl RunInput {
         };
         let pointer = format!("/messages/{index}/content");
         take_files(&mut self.messages[index].content, &pointer, own_file)
+    }
+
+    /// Returns the schema of the reply.
+    pub(super) fn response_schema(&self) -> Result<Option<ResponseSchema>, ApiError> {
+        let schema = response_schema(&self.forwarded_props["responseSchema"], SCHEMA);
+        schema.map_err(|fault| ApiError::faults(ProblemCode::ValidationFailed, vec![fault]))
     }
 
     /// Returns the newest message of the user, of at most `max` characters.

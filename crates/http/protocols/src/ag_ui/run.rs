@@ -7,7 +7,7 @@ use application::{
 };
 use domain::{
     AgentId, ClientTool, ConversationKey, IdempotencyKey, InputFault, Problem, ProblemCode,
-    config::Metadata,
+    ResponseSchema, config::Metadata,
 };
 use kit::{
     auth::{Authorized, ChatWrite},
@@ -21,7 +21,7 @@ use serde_json::json;
 use super::{
     PROTOCOL, RUN_ID,
     cursor::{EventCursor, Received},
-    input::{RunInput, UserMessage},
+    input::{RunInput, SCHEMA, UserMessage},
     last_event_id,
     run_events::{Run, RunEvents},
     step::Step,
@@ -32,6 +32,7 @@ use crate::{
     answers::{AnsweredTurn, Seen},
     file_parts::{FileParts, Places},
     resend::resend_key,
+    response_schema::with_schema_at,
 };
 
 /// The header of clients that can join a run again. They show the parts of a message in their order.
@@ -143,6 +144,9 @@ pub(super) struct Sender<'a> {
     request_id: Option<String>,
 }
 
+/// The tools that the client adds to a turn, and the schema of the reply.
+type Demands<'a> = (&'a [ClientTool], Option<&'a ResponseSchema>);
+
 impl Sender<'_> {
     /// Takes a step, or continues the turn of `cursor`. Returns `None` if the request is refused.
     async fn take(
@@ -165,8 +169,9 @@ impl Sender<'_> {
             answered.give_before_message(self.authorized).await?;
         }
         let (tools, ignored_tools) = self.input.tools();
-        let turn = self.send(&message, &files, &tools).await;
-        let turn = turn.map_err(|error| places.locate(error.into()))?;
+        let schema = self.input.response_schema()?;
+        let turn = self.send(&message, &files, (&tools, schema.as_ref())).await;
+        let turn = turn.map_err(|error| places.locate(with_schema_at(SCHEMA, error).into()))?;
         Ok(Some(Taken {
             ignored_tools,
             ..Taken::new(turn, None)
@@ -212,11 +217,11 @@ impl Sender<'_> {
         &self,
         message: &UserMessage,
         files: &[AttachedFile],
-        tools: &[ClientTool],
+        demands: Demands<'_>,
     ) -> Result<AcceptedTurn, ChatError> {
         let (user_id, run_id) = (self.user_id.as_deref(), &*self.input.run_id);
         let key = resend_key(&PROTOCOL, self.agent_id, user_id, &[run_id]);
-        let sent = self.send_with(key, message, files, tools).await;
+        let sent = self.send_with(key, message, files, demands).await;
         if !matches!(
             sent,
             Err(ChatError::Idempotency(IdempotencyConflict::Reused))
@@ -227,7 +232,7 @@ impl Sender<'_> {
         let mut parts = vec![run_id, self.key.as_str(), &message.text];
         parts.extend(identities.iter().map(String::as_str));
         let key = resend_key(&PROTOCOL, self.agent_id, user_id, &parts);
-        self.send_with(key, message, files, tools).await
+        self.send_with(key, message, files, demands).await
     }
 
     async fn send_with(
@@ -235,7 +240,7 @@ impl Sender<'_> {
         key: IdempotencyKey,
         message: &UserMessage,
         files: &[AttachedFile],
-        tools: &[ClientTool],
+        (tools, schema): Demands<'_>,
     ) -> Result<AcceptedTurn, ChatError> {
         let (key_of_thread, user_id) = (self.key.clone(), self.user_id.clone());
         let request_id = self.request_id.clone();
@@ -246,6 +251,7 @@ impl Sender<'_> {
             supersedes_itself: true,
             client_message_id: message.id.clone(),
             client_tools: tools.to_vec(),
+            response_schema: schema.cloned(),
             metadata: Metadata::from([(RUN_ID.to_owned(), self.input.run_id.clone())]),
             ..ChatCommand::in_named_conversation(self.agent_id, key_of_thread, user_id, request_id)
         };

@@ -152,10 +152,10 @@ impl RunEvents {
             TurnEvent::Failed(failed) => self.fail(&failed.error),
             TurnEvent::Resumed(_) => {}
             TurnEvent::RequiresAction(waiting) => {
-                self.finish(Outcome::waiting(&waiting.tool_calls), None);
+                self.finish(Outcome::waiting(&waiting.tool_calls));
             }
             TurnEvent::Cancelled(_) if self.run.knows_outcomes => {
-                self.finish(Outcome::Cancelled, None);
+                self.finish(Outcome::Cancelled);
             }
             TurnEvent::Cancelled(_) => self.fail(&Problem::new(ProblemCode::TurnCancelled)),
         }
@@ -170,8 +170,12 @@ impl RunEvents {
         });
     }
 
-    /// Ends the run without an error.
-    pub(super) fn finish(&mut self, outcome: Outcome, usage: Option<domain::Usage>) {
+    /// Ends the run without an error, and without a reply.
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        self.finish_with(outcome, None);
+    }
+
+    fn finish_with(&mut self, outcome: Outcome, reply: Option<&ChatReply>) {
         self.close_message();
         self.has_ended = true;
         // Clients without the other outcomes know interrupts.
@@ -180,7 +184,8 @@ impl RunEvents {
             thread_id: &self.run.thread,
             run_id: &self.run.id,
             outcome: is_known.then_some(outcome),
-            usage: usage.map(|usage| [usage.into()]),
+            result: reply.and_then(|reply| reply.output.as_ref()),
+            usage: reply.and_then(|it| it.usage).map(|it| [it.into()]),
         };
         self.ready.push_data(&event);
     }
@@ -194,7 +199,7 @@ impl RunEvents {
             self.close_message();
             self.add_custom("degraded", json!({ "engine": reply.engine }));
         }
-        self.finish(Outcome::SUCCESS, reply.usage);
+        self.finish_with(Outcome::SUCCESS, Some(reply));
     }
 
     fn add_text(&mut self, delta: &ReplyDelta) {

@@ -97,7 +97,7 @@ impl Attaching<'_> {
         let Some(turn) = turn else {
             let mut events = RunEvents::without_turn(run);
             events.add_snapshot(messages);
-            events.finish(Outcome::SUCCESS, None);
+            events.finish(Outcome::SUCCESS);
             return Ok(stream::respond_at_once(events));
         };
         let mut events = RunEvents::new(run, turn.turn_id, None);

@@ -10,6 +10,7 @@ mod error;
 mod follow;
 mod frames;
 mod messages;
+mod object;
 mod part;
 mod part_converter;
 mod path;
@@ -52,6 +53,17 @@ const OPERATIONS: &[Operation] = &[
             "/ai-sdk/agents/{id}/chat",
             AnyOf(&[ChatWrite]),
             || web::post().to(send::chat),
+        )
+    },
+    Operation {
+        cost: CHAT_COST,
+        streams: Streams::Always,
+        ..Operation::new(
+            "ai_sdk_object",
+            "POST",
+            "/ai-sdk/agents/{id}/object",
+            AnyOf(&[ChatWrite]),
+            || web::post().to(object::object),
         )
     },
     Operation {

@@ -5,7 +5,9 @@ use application::{
     ChatCommand, ChatError,
     chat::{AcceptedTurn, AttachedFile, EphemeralChat},
 };
-use domain::{AgentId, ChatReply, ClientTool, FaultCode, IdempotencyKey, ProblemCode};
+use domain::{
+    AgentId, ChatReply, ClientTool, FaultCode, IdempotencyKey, ProblemCode, ResponseSchema,
+};
 use futures::TryFutureExt as _;
 use kit::{
     auth::{Authorized, ChatWrite},
@@ -20,12 +22,12 @@ use ports::{IdSource, ToolUse};
 use super::{
     approvals::deny_approvals,
     models,
-    request::{CompletionBody, CompletionRequest, StoredConversation},
+    request::{CompletionBody, CompletionRequest, SCHEMA, StoredConversation},
     resend::{MessageId, SentMessage},
     response::{Chunks, Completion, Head},
     stream,
 };
-use crate::{EndUser, answers::Seen, file_parts::Places};
+use crate::{EndUser, answers::Seen, file_parts::Places, response_schema::with_schema_at};
 
 /// Replies to the newest message of the user. Nothing is stored, unless the request names a
 /// conversation.
@@ -61,6 +63,7 @@ pub(super) async fn create(
         places,
         tools: std::mem::take(&mut completion.tools),
         tool_use: std::mem::take(&mut completion.tool_use),
+        response_schema: completion.response_schema.take(),
     };
     let (accepted, seen) = match stored {
         Some(conversation) => {
@@ -117,6 +120,7 @@ struct Submission<'a> {
     places: Places,
     tools: Vec<ClientTool>,
     tool_use: ToolUse,
+    response_schema: Option<ResponseSchema>,
 }
 
 impl Submission<'_> {
@@ -207,6 +211,7 @@ impl Submission<'_> {
             metadata: conversation.metadata.clone(),
             client_tools: self.tools.clone(),
             tool_use: self.tool_use.clone(),
+            response_schema: self.response_schema.clone(),
             ..ChatCommand::in_named_conversation(self.agent, key, user_id, request_id)
         }
     }
@@ -226,6 +231,7 @@ impl Submission<'_> {
             steps: texts.steps,
             client_tools: self.tools,
             tool_use: self.tool_use,
+            response_schema: self.response_schema,
             omits_refused_messages: true,
             user_id: self.user,
             request_id: RequestId::of(self.request),
@@ -243,6 +249,6 @@ fn rejection(error: ChatError) -> ApiError {
         ChatError::ToolNotOffered { detail } => {
             ApiError::invalid("/tool_choice", FaultCode::UnknownValue, detail)
         }
-        other => other.into(),
+        other => with_schema_at(SCHEMA, other).into(),
     }
 }

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    ClientTool, ConversationKey, FaultCode, InputFault, ProblemCode, Sizes,
+    ClientTool, ConversationKey, FaultCode, InputFault, ProblemCode, ResponseSchema, Sizes,
     config::Metadata,
     fault::{list::MAX_FAULTS, push_token},
 };
 use kit::problem::ApiError;
 use ports::{ToolChoice, ToolUse};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::messages::{ClientMessage, Reader, Texts, ends_with_result};
 use crate::{
     answers::ClientCalls,
     client_tools::{client_tool, separate},
     file_parts::{FileParts, OwnFile},
+    response_schema::response_schema,
 };
 
 /// The member of `metadata` that names the conversation.
@@ -63,7 +64,12 @@ struct StreamOptions {
 struct ResponseFormat {
     #[serde(rename = "type")]
     kind: String,
+    #[serde(default)]
+    json_schema: Value,
 }
+
+/// The place of the schema of a reply.
+pub(super) const SCHEMA: &str = "/response_format/json_schema/schema";
 
 /// A request for a chat completion.
 #[derive(Debug)]
@@ -78,6 +84,8 @@ pub(super) struct CompletionRequest {
     pub(super) tools: Vec<ClientTool>,
     /// Its demands on the model's tool calls.
     pub(super) tool_use: ToolUse,
+    /// The schema of the reply.
+    pub(super) response_schema: Option<ResponseSchema>,
     /// The stored conversation; `None` if nothing is stored.
     pub(super) stored: Option<StoredConversation>,
     /// True if the reply is streamed.
@@ -108,6 +116,10 @@ impl CompletionBody {
     ) -> Result<CompletionRequest, ApiError> {
         let mut faults = Vec::new();
         let (tools, tool_use) = self.tools(&mut faults);
+        let response_schema = self.response_schema().unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         self.reject_unsupported(&mut faults);
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
@@ -144,6 +156,7 @@ impl CompletionBody {
             files,
             tools,
             tool_use,
+            response_schema,
             stored,
             stream: self.stream.unwrap_or_default(),
             include_usage: options.and_then(|it| it.include_usage).unwrap_or_default(),
@@ -186,12 +199,32 @@ impl CompletionBody {
         (usable, tool_use)
     }
 
+    /// Returns the schema of the reply; `None` for a text.
+    fn response_schema(&self) -> Result<Option<ResponseSchema>, InputFault> {
+        let Some(format) = &self.response_format else {
+            return Ok(None);
+        };
+        match format.kind.as_str() {
+            "text" => Ok(None),
+            "json_object" => response_schema(&json!({"type": "object"}), SCHEMA),
+            "json_schema" => {
+                let schema = response_schema(&format.json_schema["schema"], SCHEMA)?;
+                let missing = || InputFault::new(SCHEMA, FaultCode::Required, "required");
+                schema.ok_or_else(missing).map(Some)
+            }
+            _ => {
+                let (pointer, code) = ("/response_format/type", FaultCode::UnknownValue);
+                let detail = "must be 'text', 'json_object' or 'json_schema'";
+                Err(InputFault::new(pointer, code, detail))
+            }
+        }
+    }
+
     /// Reports what would change the meaning of the reply if it were ignored.
     fn reject_unsupported(&self, faults: &mut Vec<InputFault>) {
         // Functions in the old form are never called. A model that may call them need not.
         let requires = |choice: &Value| choice.is_object() || choice.as_str() == Some("required");
         let requires_function = self.function_call.as_ref().is_some_and(requires);
-        let format = self.response_format.as_ref();
         let modalities = self.modalities.as_deref().unwrap_or_default();
         for (pointer, is_unsupported, detail) in [
             (
@@ -208,11 +241,6 @@ impl CompletionBody {
                 "/modalities",
                 modalities.iter().any(|it| it != "text"),
                 "must be ['text']: agents reply with text",
-            ),
-            (
-                "/response_format/type",
-                format.is_some_and(|it| it.kind != "text"),
-                "must be 'text': the agent decides about the form of its replies",
             ),
         ] {
             if is_unsupported {

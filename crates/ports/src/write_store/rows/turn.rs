@@ -1,8 +1,8 @@
 //! Rows of `turns`.
 
 use domain::{
-    ClientTool, LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId,
-    Timestamp, ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
+    ClientTool, LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, ResponseSchema, Role, Seq,
+    TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
 };
 
 use crate::FoundTurn;
@@ -45,6 +45,8 @@ pub struct TurnRow {
     pub action_expires_at: Option<Timestamp>,
     /// The tools that the client has added, and runs itself.
     pub client_tools: Vec<ClientTool>,
+    /// The schema that came with the message, for the reply.
+    pub response_schema: Option<ResponseSchema>,
 }
 
 impl TurnRow {
@@ -86,6 +88,8 @@ impl TurnRow {
         if let Some(reply) = reply {
             self.turn.engine.clone_from(&reply.engine);
             self.turn.finish_reason = reply.finish_reason;
+            self.turn.output.clone_from(&reply.output);
+            self.turn.repaired = reply.repaired;
             let usage = self.turn.usage.or(reply.usage);
             self.turn.usage = usage;
             self.turn.reply = Some(Message { usage, ..reply });
@@ -101,6 +105,7 @@ impl TurnRow {
             reply_id: self.reply_id,
             principal: self.principal,
             user_id,
+            response_schema: self.response_schema,
         }
     }
 }

@@ -8,7 +8,7 @@ mod surrogates;
 
 pub(crate) use request::{
     AssistantToolCall, AudioData, CompletionRequest, ContentPart, FileData, Function, FunctionCall,
-    ImageUrl, PromptMessage, Settings, StreamOptions, Tool, UserContent,
+    ImageUrl, PromptMessage, ResponseFormat, Settings, StreamOptions, Tool, UserContent,
 };
 pub(crate) use response::{CallPart, Chunk, Content, FunctionPart, Part};
 pub(crate) use surrogates::replace_lone_surrogates;

@@ -22,6 +22,37 @@ pub(crate) struct CompletionRequest<'a, M> {
     pub(crate) tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) response_format: Option<ResponseFormat<'a>>,
+}
+
+/// The form of the reply.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ResponseFormat<'a> {
+    JsonSchema { json_schema: NamedSchema<'a> },
+}
+
+/// A JSON Schema.
+#[derive(Serialize)]
+pub(crate) struct NamedSchema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+    /// True to let the model write nothing else, which servers support for few schemas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+impl<'a> ResponseFormat<'a> {
+    pub(crate) fn of_schema(schema: &'a Value) -> Self {
+        Self::JsonSchema {
+            json_schema: NamedSchema {
+                name: "reply",
+                schema,
+                strict: can_be_strict(schema).then_some(true),
+            },
+        }
+    }
 }
 
 /// Additional content of a stream.
@@ -145,4 +176,80 @@ pub(crate) struct Function<'a> {
     pub(crate) name: &'a str,
     pub(crate) description: &'a str,
     pub(crate) parameters: Value,
+}
+
+/// The keywords of schemas that `strict` supports everywhere.
+const STRICT_KEYWORDS: [&str; 13] = [
+    "$defs",
+    "$ref",
+    "$schema",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "description",
+    "enum",
+    "items",
+    "properties",
+    "required",
+    "title",
+    "type",
+];
+
+/// Returns whether a schema describes an object, and can be sent as `strict`.
+fn can_be_strict(schema: &Value) -> bool {
+    let is_object = schema.get("type").is_some_and(|it| it == "object");
+    is_object && schema.get("anyOf").is_none() && is_strict(schema)
+}
+
+/// Returns whether every object in a schema has all of its members and no others.
+fn is_strict(schema: &Value) -> bool {
+    let Some(keywords) = schema.as_object() else {
+        return false;
+    };
+    let named = |keyword: &str| {
+        let parts = schema.get(keyword).and_then(Value::as_object);
+        parts.into_iter().flatten()
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &String| required.is_some_and(|it| it.iter().any(|one| one == name));
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let describes_object = keywords.contains_key("properties")
+        || keywords.get("type").is_some_and(|it| it == "object");
+    let alternatives = schema.get("anyOf").and_then(Value::as_array);
+    keywords
+        .keys()
+        .all(|it| STRICT_KEYWORDS.contains(&it.as_str()))
+        && (!describes_object || is_closed)
+        && named("properties").all(|(name, part)| is_required(name) && is_strict(part))
+        && named("$defs").all(|(_, part)| is_strict(part))
+        && schema.get("items").is_none_or(is_strict)
+        && alternatives.into_iter().flatten().all(is_strict)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false}), true)]
+    #[case(json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}), false)]
+    #[case(json!({"type": "object", "properties": {}}), false)]
+    #[case(json!({"type": "array", "items": {"type": "string"}}), false)]
+    #[case(json!({"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"], "additionalProperties": false}), false)]
+    #[case(json!({"type": "object", "properties": {"a": {"items": {"$ref": "#"}}}, "required": ["a"], "additionalProperties": false}), true)]
+    fn schemas_are_strict_if_all_servers_support_them(
+        #[case] schema: Value,
+        #[case] expected: bool,
+    ) {
+        let format = serde_json::to_value(ResponseFormat::of_schema(&schema)).unwrap();
+        assert_eq!(format["json_schema"]["schema"], schema);
+        assert_eq!(
+            format["json_schema"].get("strict").is_some(),
+            expected,
+            "{schema}"
+        );
+    }
 }

@@ -32,6 +32,7 @@ fn step(text: &str, ids: &[&str]) -> Arc<ModelStep> {
     Arc::new(ModelStep {
         response: ModelResponse {
             requests: Vec::new(),
+            is_draft: false,
             engine: "llm".to_owned(),
             text: text.to_owned(),
             state: None,

@@ -171,3 +171,17 @@ async fn requests_go_through_the_proxy() {
         Some("Basic YWRhOndvcmQ=")
     );
 }
+
+#[tokio::test]
+async fn a_schema_is_the_response_format() {
+    let (upstream, engine) = fixture([text_stream("{}")]).await;
+    let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let mut request = request(0);
+    request.response_schema = serde_json::from_value(schema.clone()).ok();
+    collect_reply(&engine, request).await;
+    let expected = json!({
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": schema, "strict": true},
+    });
+    assert_eq!(upstream.bodies().remove(0)["response_format"], expected);
+}

@@ -83,6 +83,7 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
             text: reply.text(),
             state: state.clone(),
             requests: Vec::new(),
+            is_draft: false,
         },
         calls: calls.collect(),
     }));

@@ -77,6 +77,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
         may_call: true,
         is_for_staff: false,
         tool_use: ports::ToolUse::default(),
+        response_schema: None,
     }
 }
 

@@ -28,14 +28,15 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, is_for_staff, instruction, files, queued_at) \
+            client_tools, continues, level, is_for_staff, instruction, files, \
+            response_schema, queued_at) \
         select n.*, case n.status when 'queued' then clock_timestamp() end from ",
         unnest!(
             1 text, 2 uuid, 3 uuid, 4 uuid, 5 bigint, 6 text, 7 text, 8 text, 9 uuid,
             10 bigint, 11 bigint, 12 bigint, 13 boolean, 14 jsonb, 15 jsonb, 16 jsonb, 17 uuid,
             18 bigint, 19 text, 20 text, 21 timestamptz, 22 timestamptz, 23 timestamptz,
             24 text, 25 uuid, 26 boolean, 27 uuid, 28 bigint, 29 jsonb, 30 jsonb, 31 integer,
-            32 boolean, 33 text, 34 jsonb
+            32 boolean, 33 text, 34 jsonb, 35 jsonb
         ),
         " as n (tenant, id, conversation, agent, agent_version, status) \
         where true"
@@ -167,6 +168,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             .column(rows, |row| {
                 json_unless_empty(row.turn.files.is_empty(), &row.turn.files)
             })
+            .column(rows, |row| row.response_schema.as_ref().map(Json))
     });
 }
 

@@ -16,7 +16,7 @@ macro_rules! message_columns {
     () => {
         "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.files, m.created_at, m.author, \
          m.client_message_id as own_client_message_id, m.engine, m.agent_version, m.finish_reason, \
-         m.input_tokens, m.output_tokens, m.superseded_at"
+         m.input_tokens, m.output_tokens, m.repaired, m.superseded_at"
     };
 }
 
@@ -50,6 +50,8 @@ pub struct StoredMessage {
     pub(super) finish_reason: Option<String>,
     pub(super) input_tokens: Option<i64>,
     pub(super) output_tokens: Option<i64>,
+    /// Set if the content is JSON that satisfies a schema.
+    pub(super) repaired: Option<bool>,
     pub(super) superseded_at: Option<StoredTime>,
 }
 
@@ -65,6 +67,10 @@ impl From<StoredMessage> for Message {
             engine: row.engine,
             agent_version: row.agent_version,
             finish_reason: row.finish_reason.as_deref().map(FinishReason::read),
+            output: row
+                .repaired
+                .and_then(|_| serde_json::from_str(&row.content).ok()),
+            repaired: row.repaired == Some(true),
             usage: column::usage(row.input_tokens, row.output_tokens),
             superseded_at: row.superseded_at.map(|time| time.0),
             ..Self::new(place, MessageId::new(row.id), role, row.content, at)

@@ -2,7 +2,8 @@
 
 use domain::{
     AgentId, ClientTool, ContinuedCall, ConversationId, FileReference, Message, MessageId, NodeId,
-    PrincipalId, Problem, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage, config::Metadata,
+    PrincipalId, Problem, ResponseSchema, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage,
+    config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -26,7 +27,7 @@ macro_rules! turn_columns {
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
-             r.instruction, r.files, r.action_expires_at"
+             r.instruction, r.files, r.action_expires_at, r.response_schema"
         )
     };
 }
@@ -63,7 +64,8 @@ macro_rules! reply_columns {
         "m.id as reply_id, m.role as reply_role, m.content as reply_content, \
          m.created_at as reply_created_at, m.engine as reply_engine, \
          m.agent_version as reply_agent_version, m.finish_reason as reply_finish_reason, \
-         m.input_tokens as reply_input_tokens, m.output_tokens as reply_output_tokens"
+         m.input_tokens as reply_input_tokens, m.output_tokens as reply_output_tokens, \
+         m.repaired as reply_repaired"
     };
 }
 
@@ -106,6 +108,7 @@ pub struct TurnColumns {
     continues: Option<Json<ContinuedCall>>,
     instruction: Option<String>,
     action_expires_at: Option<StoredTime>,
+    response_schema: Option<Json<ResponseSchema>>,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -126,6 +129,7 @@ pub struct ReplyColumns {
     reply_finish_reason: Option<String>,
     reply_input_tokens: Option<i64>,
     reply_output_tokens: Option<i64>,
+    reply_repaired: Option<bool>,
 }
 
 /// A turn as it is stored, with its joined reply if it has one.
@@ -161,6 +165,7 @@ where
                     finish_reason: reply.reply_finish_reason,
                     input_tokens: reply.reply_input_tokens,
                     output_tokens: reply.reply_output_tokens,
+                    repaired: reply.reply_repaired,
                     superseded_at: None,
                 })
             }
@@ -185,6 +190,8 @@ impl TryFrom<TurnColumns> for TurnRow {
             engine: None,
             degraded: row.degraded,
             finish_reason: None,
+            output: None,
+            repaired: false,
             usage: row.usage.map(|usage| usage.0),
             tool_calls: column::tool_calls(
                 row.tool_calls,
@@ -221,6 +228,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             level: row.level,
             action_expires_at: row.action_expires_at.map(|time| time.0),
             client_tools: row.client_tools.map_or_else(Vec::new, |tools| tools.0),
+            response_schema: row.response_schema.map(|schema| schema.0),
         })
     }
 }

@@ -12,8 +12,8 @@ relational::statements! {
     const INSERT: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            client_message_id, files, repaired) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     /// The turn of a message that asked a question has been dismissed. Messages of staff stay.
     const SUPERSEDE: &str = "\
@@ -30,16 +30,16 @@ relational::statements! {
 
     const REWRITE: &str = "\
         update messages set content = ?, created_at = ?, engine = ?, finish_reason = ?, \
-            input_tokens = ?, output_tokens = ? \
+            input_tokens = ?, output_tokens = ?, repaired = ? \
         where tenant_id = ? and conversation_id = ? and seq = ?";
 
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files) \
+            client_message_id, files, repaired) \
         select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            case role when 'user' then client_message_id end, files \
+            case role when 'user' then client_message_id end, files, repaired \
         from messages \
         where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
 
@@ -80,6 +80,7 @@ pub(super) fn insert<'r>(
             author.map(Parameter::json).transpose()?.into(),
             message.own_client_message_id().into(),
             json_unless_empty(message.files.is_empty(), &message.files)?,
+            message.output.as_ref().map(|_| message.repaired).into(),
         ],
     );
     Ok(())
@@ -139,6 +140,7 @@ pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
                 .into(),
             message.usage.map(|usage| usage.input_tokens).into(),
             message.usage.map(|usage| usage.output_tokens).into(),
+            message.output.as_ref().map(|_| message.repaired).into(),
             row.tenant.as_str().into(),
             message.conversation_id.into(),
             message.seq.into(),

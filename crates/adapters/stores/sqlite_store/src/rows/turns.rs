@@ -17,9 +17,10 @@ relational::statements! {
             principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
             metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
             started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
-            client_tools, continues, level, is_for_staff, instruction, files, queued_at) \
+            client_tools, continues, level, is_for_staff, instruction, files, \
+            response_schema, queued_at) \
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, \
+            ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, \
             case ?6 when 'queued' then ",
         now!(),
         " end)"
@@ -110,6 +111,7 @@ pub(super) fn insert<'r>(
             row.is_for_staff.into(),
             turn.instruction.as_deref().into(),
             json_unless_empty(turn.files.is_empty(), &turn.files)?,
+            json_unless_empty(row.response_schema.is_none(), &row.response_schema)?,
         ],
     );
     Ok(())

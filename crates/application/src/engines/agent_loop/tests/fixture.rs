@@ -90,7 +90,8 @@ impl Model {
         });
         let engine: Arc<dyn ReplyEngine> = Arc::<Self>::clone(&model);
         let by_name = BTreeMap::from([("model".to_owned(), engine)]);
-        let engines = Engines::new(by_name, "model".to_owned()).expect("the default exists");
+        let engines =
+            Engines::new(by_name, "model".to_owned(), schemas()).expect("the default exists");
         (model, engines.chain(&request.tenant, &request.agent))
     }
 }
@@ -276,4 +277,8 @@ pub(super) fn request_with(fake_tools: &Arc<FakeTools>, names: &[&str]) -> Model
         tools: tools.collect(),
         ..request(0)
     }
+}
+
+pub(super) fn schemas() -> Arc<dyn ports::SchemaChecker> {
+    Arc::new(json_schemas::PooledSchemaChecker::new().expect("threads start"))
 }

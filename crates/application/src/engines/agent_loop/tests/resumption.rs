@@ -23,6 +23,7 @@ fn lost_round(request: &ModelRequest, calls: &[(&str, Repetition, Option<&str>)]
         text: "Let me look.".to_owned(),
         state: None,
         requests: Vec::new(),
+        is_draft: false,
     };
     let mut journal = vec![TurnStep::Model(response)];
     for ((name, repetition, status), number) in calls.iter().zip(1..) {

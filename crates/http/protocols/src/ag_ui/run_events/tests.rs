@@ -68,6 +68,8 @@ fn completed() -> TurnEvent {
         engine: Some("llm".to_owned()),
         degraded: false,
         finish_reason: FinishReason::Stop,
+        output: None,
+        repaired: false,
         usage: Some(Usage {
             input_tokens: 2,
             output_tokens: 3,

@@ -50,8 +50,16 @@ fn what_would_change_the_reply_is_rejected() {
         (json!({"function_call": {"name": "f"}}), "/function_call"),
         (json!({"modalities": ["text", "audio"]}), "/modalities"),
         (
-            json!({"response_format": {"type": "json_schema"}}),
+            json!({"response_format": {"type": "grammar"}}),
             "/response_format/type",
+        ),
+        (
+            json!({"response_format": {"type": "json_schema"}}),
+            "/response_format/json_schema/schema",
+        ),
+        (
+            json!({"response_format": {"type": "json_schema", "json_schema": {"schema": 1}}}),
+            "/response_format/json_schema/schema",
         ),
         (json!({"model": ""}), "/model"),
         (json!({"messages": []}), "/messages"),
