@@ -308,9 +308,8 @@ impl FileService {
         let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
         let now = self.ports.clock.now();
         // Those that messages use are read by those who may read messages.
-        let is_unused = |file: &StoredFile| file.file.expires_at.is_some();
         found
-            .filter(|file| is_unused(file) || caller.may_read_conversations())
+            .filter(|file| file.is_unused() || caller.may_read_conversations())
             .filter(|file| file.may_be_read_by(caller, now))
             .ok_or(FileError::NotFound)
     }

@@ -129,6 +129,17 @@ impl StoredFile {
         self.file.expires_at.map_or(is_used, |end| now < end)
     }
 
+    /// Returns whether no message uses it.
+    pub const fn is_unused(&self) -> bool {
+        self.file.expires_at.is_some()
+    }
+
+    /// Returns whether a conversation of this user uses it.
+    pub fn is_of_user(&self, user_id: &str) -> bool {
+        let mut uses = self.uses.iter();
+        uses.any(|of| of.user_id.as_deref() == Some(user_id))
+    }
+
     /// Returns whether a caller may read it: its creator until a message uses it or its time is over, then
     /// those who may read one of the conversations that do.
     pub fn may_be_read_by(&self, caller: &Principal, now: Timestamp) -> bool {

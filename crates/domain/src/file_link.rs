@@ -103,7 +103,8 @@ pub fn file_of_address<'a>(
     servers.find_map(|server| {
         let below = path.strip_prefix(&*web_address::path_of(server))?;
         let id = below.strip_prefix("/api/files/")?;
-        id.strip_suffix("/content")?.parse().ok()
+        let id = id.strip_suffix("/content")?.to_ascii_lowercase();
+        id.parse().ok()
     })
 }
 

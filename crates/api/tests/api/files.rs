@@ -251,7 +251,13 @@ async fn files_of_others_do_not_exist() {
     let chat_alone = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     for caller in [&bob, &other, &chat_alone] {
         caller.get(&path).await.problem(ProblemCode::FileNotFound);
+        let unrecorded = json!({"agentId": agent, "store": false, "files": [file]});
+        let refused = caller.post("/api/chat", unrecorded).await;
+        refused.problem(ProblemCode::FileNotFound);
     }
+    let of_bob = json!({"agentId": agent, "store": false, "files": [file], "userId": "bob"});
+    let refused = api.writer().post("/api/chat", of_bob).await;
+    refused.problem(ProblemCode::FileNotFound);
     api.stop().await;
 }
 

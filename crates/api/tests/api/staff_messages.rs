@@ -312,3 +312,24 @@ async fn a_message_of_staff_has_files_that_its_user_reads() {
     gone.problem(ProblemCode::FileNotFound);
     api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_sends_staff_files_that_the_engine_does_not_take() {
+    let api = ApiServer::start().await;
+    let (writer, agent) = (api.writer(), api.agent_id().await);
+    let made = api.conversation(json!({"agentId": agent})).await;
+    let (conversation, file) = (id_of(&made), id_of(&photo(&writer).await));
+    let chat = json!({"conversationId": conversation, "files": [file]});
+    let refused = writer.post("/api/chat", chat.clone()).await;
+    refused.problem(ProblemCode::FileTypeNotAccepted);
+    let path = format!("/api/conversations/{conversation}");
+    writer
+        .patch(&path, json!({"handledBy": "staff"}))
+        .await
+        .ok();
+    let sent = writer.post("/api/chat", chat).await.ok();
+    assert_eq!(sent["finishReason"], "handed_over");
+    let page = api.reader().get(&format!("{path}/messages")).await.ok();
+    assert_eq!(page["data"][0]["files"][0]["id"], *file);
+    api.stop().await;
+}

@@ -9,8 +9,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
     Agent, AgentId, Audience, ChatReply, ClientTool, ConversationId, FaultCode, FinishReason,
-    IdempotencyEntry, InputFault, MessageId, Problem, ProblemCode, ResponseSchema, Role, TurnId,
-    TurnStarted,
+    IdempotencyEntry, InputFault, MessageId, Problem, ProblemCode, ResponseSchema, Role,
+    StoredFile, TurnId, TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
@@ -24,7 +24,7 @@ use self::past_messages::{history, steps};
 use super::{
     AcceptedTurn, AttachedFile, ChatCaller, ChatContext, ChatError, TurnRunner,
     attempt::schema_of,
-    files::{contents_in_memory, judge_files},
+    files::{check_files, contents_in_memory, judge_files, references},
     target::find_agent,
     tool_choice::check_tool_choice,
 };
@@ -128,7 +128,14 @@ impl TurnRunner {
         };
         let chain = context.engines.chain(&principal.tenant, &agent);
         let first_engine = chain.first().map_or("", |first| &first.name);
-        let judged = judge_files(context, principal, &chat.files, (&agent, &chain)).await?;
+        // No conversation limits the use of a file that messages use.
+        let may_use = |file: &StoredFile| {
+            let user = chat.user_id.as_deref();
+            let is_seen = user.is_none_or(|user| file.is_of_user(user));
+            file.is_unused() || (is_seen && principal.may_read_conversations())
+        };
+        let judged = judge_files(context, principal, &chat.files, may_use).await?;
+        check_files(context, references(&judged), (&agent, &chain)).await?;
         let user_id = chat.user_id.clone();
         let user = context
             .ports

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::{
     Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, FileRefusal,
-    HistoryMessage, InputFault, Principal, TenantId, UploadQuota,
+    HistoryMessage, InputFault, Principal, StoredFile, TenantId, UploadQuota,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
@@ -43,12 +43,12 @@ enum Source {
     New(NewFile),
 }
 
-/// Finds the files that a client attaches, and judges those that it sends, also if the engine takes them.
+/// Finds the files that a client attaches, which it may read and which `may_use` accepts, and judges the types of those that it sends.
 pub(super) async fn judge_files(
     context: &ChatContext,
     caller: &Principal,
     attached: &[AttachedFile],
-    (agent, chain): (&Agent, &[Candidate]),
+    may_use: impl Fn(&StoredFile) -> bool,
 ) -> Result<Vec<JudgedFile>, ChatError> {
     let (ports, now) = (&context.ports, context.ports.clock.now());
     let stored = attached.iter().filter_map(|file| match file {
@@ -71,7 +71,7 @@ pub(super) async fn judge_files(
             AttachedFile::Stored(id) => {
                 let mut found = found.iter();
                 let file = found.find(|it| it.file.reference.id == *id);
-                let file = file.filter(|file| file.may_be_read_by(caller, now));
+                let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
                 let file = file.ok_or(ChatError::FileNotFound)?;
                 JudgedFile {
                     reference: file.file.reference.clone(),
@@ -87,8 +87,6 @@ pub(super) async fn judge_files(
             }
         });
     }
-    let references = judged.iter().map(|file| &file.reference);
-    check_files(context, references.collect(), (agent, chain)).await?;
     Ok(judged)
 }
 
@@ -102,6 +100,11 @@ impl JudgedFile {
             source: Source::New(file),
         })
     }
+}
+
+/// Returns the files of a message.
+pub(super) fn references(judged: &[JudgedFile]) -> Vec<&FileReference> {
+    judged.iter().map(|file| &file.reference).collect()
 }
 
 /// Stores the files that are not stored yet.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{
-    Agent, ClientTool, FaultCode, FileReference, InputFault, Problem, ProblemCode,
+    Agent, ClientTool, FaultCode, FileReference, Handler, InputFault, Problem, ProblemCode,
     fault::push_index,
 };
 use ports::{Idempotent, RepositoryError, ToolChoice};
@@ -20,7 +20,7 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{MessageFiles, check_files, judge_files, store_files},
+    files::{MessageFiles, check_files, judge_files, references, store_files},
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -122,7 +122,6 @@ impl TurnStarter {
         chain: &[Candidate],
     ) -> Result<Vec<FileReference>, ChatError> {
         let (context, caller) = (&self.context, &attempt.caller);
-        let engines = (&*target.agent, chain);
         let answered = target.answered();
         if answered.map_or(attempt.command.files.is_empty(), |it| it.files.is_empty()) {
             return Ok(Vec::new());
@@ -131,16 +130,41 @@ impl TurnStarter {
             return Err(ProblemCode::Upgrading.into());
         }
         if let Some(answered) = answered {
-            check_files(context, answered.files.iter().collect(), engines).await?;
+            let files = answered.files.iter().collect();
+            self.check_files(attempt, target, files, chain).await?;
             return Ok(answered.files.clone());
         }
         let judged = match files {
             MessageFiles::Stored(stored) => return Ok(stored.clone()),
-            MessageFiles::Sent(sent) => judge_files(context, caller, sent, engines).await?,
+            MessageFiles::Sent(sent) => judge_files(context, caller, sent, |_| true).await?,
         };
+        self.check_files(attempt, target, references(&judged), chain)
+            .await?;
         let stored = store_files(context, (caller, attempt.quota), judged).await?;
         *files = MessageFiles::Stored(stored.clone());
         Ok(stored)
+    }
+
+    /// Rejects files that the engine of the agent does not take, unless staff answers in its place.
+    async fn check_files(
+        &self,
+        attempt: &ChatAttempt,
+        target: &ChatTarget,
+        files: Vec<&FileReference>,
+        chain: &[Candidate],
+    ) -> Result<(), ChatError> {
+        let checked = check_files(&self.context, files, (&target.agent, chain)).await;
+        let (Err(ChatError::FileNotAccepted { .. }), ConversationTarget::Existing { id, .. }) =
+            (&checked, &target.conversation)
+        else {
+            return checked;
+        };
+        let (conversations, tenant) = (&self.context.ports.conversations, &attempt.caller.tenant);
+        let found = conversations.find(tenant, *id).await?.value;
+        if found.is_some_and(|found| found.item.handled_by == Handler::Staff) {
+            return Ok(());
+        }
+        checked
     }
 
     /// Waits for the earlier turns of the conversation that are answered inline: each changes the

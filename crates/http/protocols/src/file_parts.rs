@@ -91,7 +91,8 @@ impl Address {
         }
         let scheme = url.get(..5).unwrap_or_default();
         if !scheme.eq_ignore_ascii_case("data:") {
-            let is_web = url.starts_with("https://") || url.starts_with("http://");
+            let start = url.get(..8).unwrap_or_default().to_ascii_lowercase();
+            let is_web = start == "https://" || start.starts_with("http://");
             let address = WebAddress {
                 url,
                 media_type,
@@ -106,7 +107,9 @@ impl Address {
         }
         let head = url.find(',').and_then(|comma| {
             let head = url.get(5..comma)?;
-            Some((head.strip_suffix(";base64")?.to_owned(), comma))
+            let (declared, encoding) = head.rsplit_once(';')?;
+            let is_base64 = encoding.eq_ignore_ascii_case("base64");
+            is_base64.then(|| (declared.to_owned(), comma))
         });
         let Some((declared, comma)) = head else {
             let detail = "must be a data URL with base64";

@@ -1,6 +1,12 @@
 //! Opening a store.
 
-use std::{ffi::OsString, fs, io, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    fs::DirBuilder,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use object_store::{ObjectStore, local::LocalFileSystem, prefix::PrefixStore};
 use tokio_util::task::TaskTracker;
@@ -18,6 +24,15 @@ pub enum OpenError {
     Bucket(String, #[source] object_store::Error),
 }
 
+/// Creates a folder that only its owner can enter, unless it exists.
+fn create_for_owner(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 /// Opens a store. A folder is made; a bucket must exist, and is not contacted yet. Its settings are those
 /// variables of the environment that begin with `AWS_`, `GOOGLE_` or `AZURE_`. Tasks of the tracker clean
 /// up uploads that broke off.
@@ -32,7 +47,7 @@ pub fn open(
             if !path.is_absolute() {
                 return Err(failed(io::Error::other("the path is not absolute").into()));
             }
-            fs::create_dir_all(path).map_err(|error| failed(error.into()))?;
+            create_for_owner(path).map_err(|error| failed(error.into()))?;
             let folder = LocalFileSystem::new_with_prefix(path).map_err(|it| failed(it.into()))?;
             let folder = folder.with_fsync(true);
             Ok(ObjectBlobStore::folder(folder, path, tasks.clone()))
