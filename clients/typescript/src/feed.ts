@@ -72,7 +72,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
   let number = 0;
   let leader = "";
   /** When it was last reported that the user types in a conversation; 0 if it has stopped. */
-  const typedAt = new Map<string, number>();
+  const typedAt: Record<string, number> = {};
   /** Until a follower takes the lead, or the leader shows that it is alive. */
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -216,8 +216,8 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     events: (options) => followEvents(transport, webSocket ? feed : undefined, options),
     type(conversationId, typing) {
       const at = typing ? Date.now() : 0;
-      if (!conversationId || Math.abs(at - (typedAt.get(conversationId) ?? 0)) < REPORTED) return;
-      typedAt.set(conversationId, at);
+      if (!conversationId || Math.abs(at - (typedAt[conversationId] ?? 0)) < REPORTED) return;
+      typedAt[conversationId] = at;
       tabs?.post({ type: "typing", conversationId, typing });
     },
     follow(channel, since, receive) {
