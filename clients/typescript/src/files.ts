@@ -91,7 +91,7 @@ const CLOSED = {
 };
 const STOPPED = { code: "turn_cancelled", status: 409, title: "The upload was stopped.", detail: "The message was not sent." };
 
-/** What the upload of the files of a message needs of its conversation. */
+/** The parts of a conversation that the upload of the files of a message needs. */
 interface Uploading {
   /** The idempotency key of the message. */
   key: string;

@@ -139,7 +139,7 @@ impl FollowerWork for Eraser {
         "erasure"
     }
 
-    /// Those with which erasures begin.
+    /// The events with which erasures begin.
     fn types(&self) -> &'static [EventType] {
         &[EventType::UserUpdated]
     }

@@ -44,7 +44,7 @@ const MAX_FETCHES: usize = 4;
 pub struct FileService {
     ports: CachedPorts,
     accepted: AcceptedTypes,
-    /// What a user may upload on a day.
+    /// The quota of the uploads of a user.
     quota_of_users: UploadQuota,
     links: FileLinks,
     web: Option<Arc<dyn WebFileSource>>,
@@ -58,7 +58,7 @@ pub struct FileUpload {
     pub name: Option<FileName>,
     /// The media type that the client declares.
     pub declared_type: Option<String>,
-    /// What the caller may upload on a day.
+    /// The quota of the caller's uploads.
     pub quota: UploadQuota,
     /// The content. Its error is returned as it is.
     pub content: BlobStream,
@@ -307,7 +307,7 @@ impl FileService {
     ) -> Result<StoredFile, FileError> {
         let found = self.ports.files.find(&caller.tenant, &[id]).await?.pop();
         let now = self.ports.clock.now();
-        // Those that messages use are read by those who may read messages.
+        // Reading a used file needs the right to read messages.
         found
             .filter(|file| file.is_unused() || caller.may_read_conversations())
             .filter(|file| file.may_be_read_by(caller, now))

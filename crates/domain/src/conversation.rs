@@ -270,8 +270,7 @@ pub struct ForkOrigin {
 /// The maximum length of an excerpt in characters.
 const EXCERPT_CHARACTERS: usize = 120;
 
-/// Returns the beginning of a message, as a conversation shows it. That of a message without text is the name of its
-/// first file.
+/// Returns the beginning of a message, as a conversation shows it, or the name of its first file if it has no text.
 pub fn excerpt(content: &str, files: &[FileReference]) -> String {
     let name = files.first().filter(|_| content.is_empty());
     let shown = name.map_or(content, |file| &file.name);

@@ -4,7 +4,7 @@ use crate::{LimitOverrides, Principal, Timestamp};
 
 const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1_000;
 
-/// What a principal may upload on a day of UTC. `None` is no limit.
+/// The limits of a principal's uploads on a day of UTC. `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadQuota {
     /// The number of files.
@@ -13,7 +13,7 @@ pub struct UploadQuota {
     pub bytes: Option<u64>,
 }
 
-/// What a principal has uploaded on a day of UTC. Deleted files count.
+/// The uploads of a principal on a day of UTC. Deleted files count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Uploads {
     /// The number of files.
@@ -25,9 +25,9 @@ pub struct Uploads {
 /// A limit of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UploadPolicy {
-    /// That of the number of files.
+    /// The limit of the number of files.
     Files,
-    /// That of their bytes.
+    /// The limit of their bytes.
     FileBytes,
 }
 

@@ -298,7 +298,7 @@ async fn a_message_with_malformed_files_is_rejected() {
     ] {
         writer.post("/api/chat", body).await.problem(code);
     }
-    // What is not recorded uses no file.
+    // An unrecorded chat uses no file.
     let unrecorded = json!({"agentId": agent, "files": [file], "store": false});
     writer.post("/api/chat", unrecorded).await.ok();
     let unused = writer.get(&format!("/api/files/{file}")).await.ok();

@@ -227,7 +227,7 @@ async fn each_of_the_accepted_scopes_is_enough() {
             if *scope == Scope::ToolsApprove {
                 continue;
             }
-            // That alone is enough for own files, which no message uses: see `files`.
+            // This scope alone reads only own files that no message uses: see `files`.
             if operation.template.starts_with("/api/files/") && *scope == Scope::ChatWrite {
                 continue;
             }

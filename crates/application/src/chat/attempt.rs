@@ -18,7 +18,7 @@ use crate::live_turns::TurnSubject;
 pub(super) struct ChatAttempt {
     pub(super) caller: Principal,
     pub(super) credential: Arc<CredentialSource>,
-    /// What the caller may upload on a day.
+    /// The quota of the caller's uploads.
     pub(super) quota: UploadQuota,
     pub(super) command: ChatCommand,
     /// The idempotency key, and what is stored with it.

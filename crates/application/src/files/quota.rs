@@ -9,12 +9,12 @@ use domain::{
 
 use super::{FileError, FileService};
 
-/// What a caller may still upload on this day.
+/// The rest of a caller's quota of uploads.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadAllowance {
     /// The limits.
     pub quota: UploadQuota,
-    /// What has been uploaded.
+    /// The uploads of the day.
     pub uploads: Uploads,
     /// The time until the next day.
     pub wait: Duration,

@@ -97,7 +97,7 @@ fn next_step(progress: &Progress, sent: &str) -> Result<Step, DraftError> {
         Some("") if is_last => Ok(Step::End),
         Some("") => Ok(Step::Wait),
         Some(more) => Ok(Step::Text(more.to_owned())),
-        // What follows is another text: after a tool call, or in place of one that was not valid.
+        // The next text is another one: after a tool call, or in place of one that was not valid.
         None if text.is_empty() && !is_last => Ok(Step::Wait),
         None => Err(ProblemCode::InvalidOutput.into()),
     }

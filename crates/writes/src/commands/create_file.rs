@@ -17,7 +17,7 @@ use crate::{Command, Part, Planned, Planner, Scope};
 pub struct CreateFile {
     /// The file.
     pub row: FileRow,
-    /// What its creator may upload on this day. Uploads without a limit are not counted.
+    /// The quota of its creator. Uploads without a limit are not counted.
     pub quota: UploadQuota,
     /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,

@@ -94,7 +94,7 @@ async fn the_memory_for_large_bodies_is_limited() {
     let other = other.json(&small).open().await;
     assert_eq!(other.status(), 404);
     drop(holding);
-    // What is no file makes no body larger.
+    // Only files may make a body larger.
     while status_of_next().await != "413" {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

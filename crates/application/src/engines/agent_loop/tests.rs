@@ -10,14 +10,13 @@ use std::{sync::Arc, time::Duration};
 
 use contract::reply_engine::request;
 use domain::{FinishReason, ProblemCode, Usage};
-use ports::{ModelChunk, RequestedCall, ToolContext};
-use serde_json::{Value, json};
-use tokio::sync::Barrier;
-
 use fixture::{
     FakeTools, READ_ONLY, Replied, call, end, hint, reply, reply_slowly, request_with, response,
     text,
 };
+use ports::{ModelChunk, RequestedCall, ToolContext};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
 
 const STOP: FinishReason = FinishReason::Stop;
 

@@ -8,7 +8,7 @@ use domain::{
 use ports::{ModelRequest, ToolUse};
 use serde_json::Value;
 
-/// What follows from a reply.
+/// The decision about a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
     /// It is the reply of the turn, with this value.

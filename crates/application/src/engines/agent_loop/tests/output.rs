@@ -101,7 +101,7 @@ impl Chain {
     }
 }
 
-/// Whether each request has a schema, and how many tools.
+/// For each request, true if it has a schema, and the number of its tools.
 fn shape(requests: &[ModelRequest]) -> Vec<(bool, usize)> {
     let shape = |it: &ModelRequest| (it.response_schema.is_some(), it.tools.len());
     requests.iter().map(shape).collect()
