@@ -2,8 +2,8 @@
 
 use domain::{
     Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, HistoryLimits,
-    LlmSettings, ProfileConfig, Rule, RuleCall, Timestamp, TitleSource, TitlesConfig, ToolEntry,
-    ToolRunner, ToolVisibility,
+    LlmSettings, ProfileConfig, ReasoningEffort, Rule, RuleCall, ShowReasoning, Timestamp,
+    TitleSource, TitlesConfig, ToolEntry, ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;
@@ -103,6 +103,9 @@ fn full_config(text: &str) -> AgentConfig {
             seed: Some(-9_007_199_254_740_991),
             stop: Some(Vec::new()),
             system_role: Some(false),
+            reasoning_effort: Some(ReasoningEffort::Minimal),
+            show_reasoning: Some(ShowReasoning::Staff),
+            extra_body: serde_json::from_value(json!({(text): [text, 1.5, null]})).ok(),
             unknown: fixture::unknown_members(),
         }),
         history: Some(HistoryLimits {

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, ProfileConfig, ResponseSchema, Rule, Sizes, TitlesConfig,
-    ToolEntry, UnknownMembers,
+    FaultCode, HistoryLimits, InputFault, LlmSettings, ProfileConfig, ResponseSchema, Rule, Sizes,
+    TitlesConfig, ToolEntry, UnknownMembers,
     fault::push_index,
     period::Period,
     placeholder::{self, names_user},
@@ -211,63 +211,6 @@ pub struct AgentConfig {
 #[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$")]
 pub struct EngineName(#[expect(dead_code, reason = "exists only for its schema")] String);
 
-/// A text at which the reply ends.
-#[cfg(feature = "schema")]
-#[derive(utoipa::ToSchema)]
-#[schema(value_type = String, min_length = 1, max_length = 256, pattern = r"^[^\x00]*$")]
-pub struct StopText(#[expect(dead_code, reason = "exists only for its schema")] String);
-
-/// Settings of the language model.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct LlmSettings {
-    /// The model's name at the provider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "schema",
-        schema(
-            min_length = 1,
-            max_length = 256,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
-            nullable = false
-        )
-    )]
-    pub model: Option<String>,
-    /// Sampling temperature.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 2, nullable = false))]
-    pub temperature: Option<f64>,
-    /// Nucleus sampling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1, nullable = false))]
-    pub top_p: Option<f64>,
-    /// Maximum number of tokens of one reply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "schema",
-        schema(minimum = 1, maximum = 128_000, nullable = false)
-    )]
-    pub max_output_tokens: Option<u32>,
-    /// Seed for repeatable sampling, if the provider supports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, nullable = false))]
-    pub seed: Option<i64>,
-    /// Texts at which the reply ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false, value_type = Option<Vec<StopText>>))]
-    pub stop: Option<Vec<String>>,
-    /// Whether the model accepts a system message. If `false`, its text begins the first message of
-    /// the user. Default: true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(nullable = false))]
-    pub system_role: Option<bool>,
-    /// The members that only a newer version knows.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schema(ignore))]
-    pub unknown: UnknownMembers,
-}
-
 impl AgentConfig {
     /// Returns the effective timeout of one request to a model.
     pub fn timeout(&self) -> Duration {
@@ -289,6 +232,8 @@ impl AgentConfig {
             faults.extend(rule.check().into_iter().map(|fault| fault.below(&prefix)));
         }
         faults.extend(self.check_tools());
+        let llm = self.llm.iter().flat_map(LlmSettings::check);
+        faults.extend(llm.map(|fault| fault.below("/llm")));
         if let Some(detail) = self
             .response_schema
             .as_ref()

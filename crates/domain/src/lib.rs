@@ -44,6 +44,7 @@ pub mod json;
 pub mod large_integers;
 pub mod level;
 pub mod live;
+pub mod llm_settings;
 pub mod memory;
 pub mod merge_patch;
 pub mod message;
@@ -93,7 +94,7 @@ pub use agent_reach::{AgentReach, ConfinedScopes};
 pub use caller_claims::CallerClaims;
 pub use chat::ChatReply;
 pub use client_tool::ClientTool;
-pub use config::{AgentConfig, LlmSettings};
+pub use config::AgentConfig;
 pub use conversation::{
     Conversation, ConversationDraft, ConversationState, ForkOrigin, Handler, OpenTurn, SentMessage,
 };
@@ -123,6 +124,7 @@ pub use id::{
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
+pub use llm_settings::{LlmSettings, ReasoningEffort, ShowReasoning};
 pub use memory::MemorySize;
 pub use message::{Author, AuthorKind, Message, MessageError, Role};
 pub use note::{Note, NoteDraft};

@@ -140,6 +140,8 @@ impl ModelRequest {
 /// One part of the response to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelChunk {
+    /// More text of the model's reasoning, or of a summary of it. It is not part of the reply.
+    Reasoning(String),
     /// More text of the reply.
     Text(String),
     /// The model calls a tool. The call is complete.
@@ -166,7 +168,7 @@ pub struct RequestedCall {
     pub arguments: Option<String>,
 }
 
-/// The response to one request. Text and tool calls, then exactly one end or one error. Dropping it
+/// The response to one request. Reasoning, text and tool calls, then exactly one end or one error. Dropping it
 /// stops the engine and its request to another service.
 pub type ModelStream = BoxStream<'static, Result<ModelChunk, ReplyError>>;
 
@@ -300,7 +302,7 @@ pub trait ReplyEngine: Send + Sync {
         FileKinds::default()
     }
 
-    /// Sends one request to a model. The stream MUST yield text and tool calls and exactly one end, or
+    /// Sends one request to a model. The stream MUST yield reasoning, text and tool calls and exactly one end, or
     /// an error. It MUST stop all work when it is dropped. MUST NOT call tools.
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError>;
 

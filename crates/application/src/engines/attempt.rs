@@ -120,6 +120,7 @@ async fn collect(
         permit.begin();
         match chunk {
             ModelChunk::Text(text) => grow(sink, |reply| reply.push_text(&text).then_some(()))?,
+            ModelChunk::Reasoning(_) => {}
             ModelChunk::ToolCall(call) => calls.push(call),
             ModelChunk::End {
                 finish_reason,
