@@ -3,8 +3,8 @@
 
 mod file;
 
-pub(crate) use self::file::SearchFile;
-use crate::{SqliteStore, error::from_sqlx};
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use domain::{
     TenantId,
@@ -19,7 +19,11 @@ use relational::{
     repositories::{StoredPosition, advance_in, position},
     stored::FoundEntry,
 };
+use serde::Serialize;
 use sqlx::SqliteConnection;
+
+pub(crate) use self::file::SearchFile;
+use crate::{SqliteStore, error::from_sqlx};
 
 const POSITIONS: &str =
     "select tenant_id, position, backfilled_to from follower_positions where follower = ?1";
@@ -28,31 +32,35 @@ const POSITION: &str = "select tenant_id, position, backfilled_to from follower_
      where follower = ?1 and tenant_id = ?2";
 
 const REMOVE_WORDS: &str = "\
-    delete from words where rowid in (select sort_key from entries \
-        where tenant_id = ?1 and conversation_id = ?2 and message_seq between ?3 and ?4)";
+    delete from words where rowid in (select e.sort_key from json_each(?2) r cross join entries e \
+        on e.tenant_id = ?1 and e.conversation_id = unhex(r.value ->> 0) \
+            and e.message_seq between r.value ->> 1 and r.value ->> 2)";
 
 const REMOVE_ENTRIES: &str = "\
-    delete from entries where tenant_id = ?1 and conversation_id = ?2 and message_seq between ?3 and ?4";
+    delete from entries where sort_key in (select e.sort_key from json_each(?2) r cross join entries e \
+        on e.tenant_id = ?1 and e.conversation_id = unhex(r.value ->> 0) \
+            and e.message_seq between r.value ->> 1 and r.value ->> 2)";
 
-/// The next free place. That of an entry is the key of its row, so no two entries can have the same.
-const FREE_KEY: &str = "\
-    with recursive place (sort_key) as (select ?1 union all select sort_key + 1 from place \
-        where exists (select 1 from entries e where e.sort_key = place.sort_key)) \
-    select max(sort_key) from place";
+const TAKEN_KEYS: &str = "\
+    select e.sort_key from json_each(?1) k cross join entries e on e.sort_key = k.value";
 
-const PUT_ENTRY: &str = "\
-    insert into entries (sort_key, tenant_id, conversation_id, message_seq) values (?1, ?2, ?3, ?4)";
+const PUT_ENTRIES: &str = "\
+    insert into entries (sort_key, tenant_id, conversation_id, message_seq) \
+    select value ->> 0, ?1, unhex(value ->> 1), value ->> 2 from json_each(?2)";
 
-const PUT_WORDS: &str = "insert into words (rowid, scopes, text) values (?1, ?2, ?3)";
+const PUT_WORDS: &str = "\
+    insert into words (rowid, scopes, text) \
+    select value ->> 0, value ->> 1, value ->> 2 from json_each(?1)";
 
 const OF_CONVERSATION: &str =
     "select sort_key from entries where tenant_id = ?1 and conversation_id = ?2 limit ?3";
 
 const OF_SCOPE: &str = "select rowid from words where words match ?1 limit ?2";
 
-const REMOVE_WORDS_AT: &str = "delete from words where rowid = ?1";
+const REMOVE_WORDS_AT: &str = "delete from words where rowid in (select value from json_each(?1))";
 
-const REMOVE_ENTRY_AT: &str = "delete from entries where sort_key = ?1";
+const REMOVE_ENTRIES_AT: &str =
+    "delete from entries where sort_key in (select value from json_each(?1))";
 
 const FIND: &str = "\
     with matched as materialized ( \
@@ -74,13 +82,13 @@ const STATEMENTS: [&str; 12] = [
     POSITION,
     REMOVE_WORDS,
     REMOVE_ENTRIES,
-    FREE_KEY,
-    PUT_ENTRY,
+    TAKEN_KEYS,
+    PUT_ENTRIES,
     PUT_WORDS,
     OF_CONVERSATION,
     OF_SCOPE,
     REMOVE_WORDS_AT,
-    REMOVE_ENTRY_AT,
+    REMOVE_ENTRIES_AT,
     FIND,
 ];
 
@@ -173,11 +181,9 @@ impl SearchFile {
         if !advance_in::<SqliteStore>(connection, SEARCH_FOLLOWER, step).await? {
             return Ok(false);
         }
-        for messages in removed {
-            remove_messages(connection, &step.tenant, messages).await?;
-        }
-        for entry in entries {
-            put(connection, &step.tenant, entry).await?;
+        if !(removed.is_empty() && entries.is_empty()) {
+            remove(connection, &step.tenant, removed, entries).await?;
+            put(connection, &step.tenant, entries).await?;
         }
         transaction.commit().await.map_err(from_sqlx)?;
         Ok(true)
@@ -204,11 +210,10 @@ impl SearchFile {
             .fetch_all(&mut *transaction)
             .await
             .map_err(from_sqlx)?;
-        for key in &keys {
-            for statement in [REMOVE_WORDS_AT, REMOVE_ENTRY_AT] {
-                let remove = sqlx::query(statement).bind(key);
-                remove.execute(&mut *transaction).await.map_err(from_sqlx)?;
-            }
+        let removed = json(&keys);
+        for statement in [REMOVE_WORDS_AT, REMOVE_ENTRIES_AT] {
+            let remove = sqlx::query(statement).bind(&removed);
+            remove.execute(&mut *transaction).await.map_err(from_sqlx)?;
         }
         transaction.commit().await.map_err(from_sqlx)?;
         Ok(keys.len() as u64)
@@ -232,56 +237,86 @@ impl SearchFile {
     }
 }
 
-async fn remove_messages(
+/// Removes messages, and the previous contents of entries.
+async fn remove(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
-    messages: &RemovedMessages,
+    removed: &[RemovedMessages],
+    entries: &[SearchEntry],
 ) -> Result<(), RepositoryError> {
+    let removed = removed
+        .iter()
+        .map(|it| (it.conversation_id, it.from_seq, it.to_seq));
+    let previous = entries
+        .iter()
+        .map(|it| (it.conversation_id, it.message_seq, it.message_seq));
+    let ranges = removed
+        .chain(previous)
+        .map(|(id, from, to)| (id.uuid().simple(), from, to));
+    let ranges = json(&ranges.collect::<Vec<_>>());
     for statement in [REMOVE_WORDS, REMOVE_ENTRIES] {
-        let remove = sqlx::query(statement)
-            .bind(tenant.as_str())
-            .bind(messages.conversation_id.uuid())
-            .bind(messages.from_seq)
-            .bind(messages.to_seq);
+        let remove = sqlx::query(statement).bind(tenant.as_str()).bind(&ranges);
         remove.execute(&mut *connection).await.map_err(from_sqlx)?;
     }
     Ok(())
 }
 
+/// Stores entries that are not in the index.
 async fn put(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
-    entry: &SearchEntry,
+    entries: &[SearchEntry],
 ) -> Result<(), RepositoryError> {
-    let SearchEntry {
-        conversation_id,
-        message_seq,
-        ..
-    } = *entry;
-    let previous = RemovedMessages {
-        conversation_id,
-        from_seq: message_seq,
-        to_seq: message_seq,
-    };
-    remove_messages(connection, tenant, &previous).await?;
-    let key: i64 = sqlx::query_scalar(FREE_KEY)
-        .bind(entry.order)
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    let put = sqlx::query(PUT_ENTRY)
-        .bind(key)
+    let keyed = with_keys(connection, entries).await?;
+    let rows = keyed.iter().map(|(key, entry)| {
+        let id = entry.conversation_id.uuid().simple();
+        (key, id, entry.message_seq)
+    });
+    let put = sqlx::query(PUT_ENTRIES)
         .bind(tenant.as_str())
-        .bind(conversation_id.uuid())
-        .bind(message_seq);
+        .bind(json(&rows.collect::<Vec<_>>()));
     put.execute(&mut *connection).await.map_err(from_sqlx)?;
-    let scopes: Vec<_> = entry.scopes.iter().map(SearchScope::as_str).collect();
-    let put = sqlx::query(PUT_WORDS)
-        .bind(key)
-        .bind(scopes.join(" "))
-        .bind(&entry.words);
+    let words = keyed.iter().map(|(key, entry)| {
+        let scopes: Vec<_> = entry.scopes.iter().map(SearchScope::as_str).collect();
+        (key, scopes.join(" "), &entry.words)
+    });
+    let put = sqlx::query(PUT_WORDS).bind(json(&words.collect::<Vec<_>>()));
     put.execute(connection).await.map_err(from_sqlx)?;
     Ok(())
+}
+
+/// Gives each entry the key of its row: its order, or the next free number. No two rows can have the same.
+async fn with_keys<'e>(
+    connection: &mut SqliteConnection,
+    entries: &'e [SearchEntry],
+) -> Result<BTreeMap<i64, &'e SearchEntry>, RepositoryError> {
+    let mut keyed = BTreeMap::new();
+    let mut unplaced: Vec<_> = entries.iter().map(|entry| (entry.order, entry)).collect();
+    while !unplaced.is_empty() {
+        for (mut key, entry) in unplaced.drain(..) {
+            while keyed.contains_key(&key) {
+                key += 1;
+            }
+            keyed.insert(key, entry);
+        }
+        let taken: Vec<i64> = sqlx::query_scalar(TAKEN_KEYS)
+            .bind(json(&keyed.keys().collect::<Vec<_>>()))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(from_sqlx)?;
+        unplaced.extend(
+            taken
+                .iter()
+                .filter_map(|key| Some((key + 1, keyed.remove(key)?))),
+        );
+    }
+    Ok(keyed)
+}
+
+/// Returns the JSON of a parameter.
+fn json(rows: &impl Serialize) -> String {
+    // Numbers and texts can be serialized.
+    serde_json::to_string(rows).unwrap_or_default()
 }
 
 /// A query for entries in one of these scopes.
