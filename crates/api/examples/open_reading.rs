@@ -66,6 +66,7 @@ async fn main() -> Result<()> {
         peers,
         engines: wiring::built_in_engines()?,
         tools: Vec::new(),
+        file_memory: application::FileMemory::default(),
         metrics,
         public_url,
         tasks,

@@ -127,6 +127,7 @@ impl Service {
             peers: peers.await?,
             engines,
             tools,
+            file_memory: application::FileMemory::default(),
             metrics,
             public_url,
             tasks: tasks.clone(),

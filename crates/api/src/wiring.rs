@@ -89,6 +89,8 @@ pub struct Parts<'a> {
     pub engines: EnginesByName,
     /// Tools of this build, besides the built-in ones. Of two tools with one name, these come first.
     pub tools: Vec<Arc<dyn ToolProvider>>,
+    /// The memory for files that are in memory as a whole.
+    pub file_memory: application::FileMemory,
     /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
     /// The URL under which clients reach this server.

@@ -5,40 +5,30 @@ mod intake;
 mod links;
 mod quota;
 mod references;
+mod upload;
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use domain::{
-    AcceptedTypes, BlobKey, ContentDigest, File, FileId, FileName, FileReference, FileRefusal,
-    IdempotencyEntry, IdempotencyKey, Principal, StoredFile, TypeJudge, UploadPolicy, UploadQuota,
-    file::UNUSED_LIFE,
+    AcceptedTypes, File, FileId, FileName, FileReference, FileRefusal, Principal, StoredFile,
+    TypeJudge, UploadPolicy, UploadQuota,
 };
 use ports::{
-    BlobError, BlobStore, BlobStream, BoxError, DocumentError, Idempotent, RepositoryError,
-    WebFile, WebFileSource, write_store::FileRow,
+    BlobError, BlobStore, BlobStream, BoxError, DocumentError, RepositoryError, WebFile,
+    WebFileSource,
 };
-use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use writes::{CreateFile, CreateFileOutcome, DeleteFile, DeleteFileOutcome};
+use writes::{DeleteFile, DeleteFileOutcome};
 
 pub(crate) use self::references::find_references;
 pub use self::{
     blob_cleanup::BlobCleanup,
     links::{FileLinks, TenantLinks},
     quota::UploadAllowance,
-};
-use self::{
-    intake::{Intake, Received},
-    quota::over_quota,
+    upload::FileUpload,
 };
 use crate::{
-    IdempotencyConflict,
-    cache::CachedPorts,
-    idempotency::{self, Created, IdempotentError, created, with_result},
+    FileMemory, IdempotencyConflict, TakenMemory, cache::CachedPorts, idempotency::IdempotentError,
 };
-
-/// The maximum number of messages whose files are fetched at a time.
-const MAX_FETCHES: usize = 4;
 
 /// The use cases of files.
 pub struct FileService {
@@ -48,20 +38,8 @@ pub struct FileService {
     quota_of_users: UploadQuota,
     links: FileLinks,
     web: Option<Arc<dyn WebFileSource>>,
-    /// The memory for files that are fetched: each permit is that of the files of one message.
-    fetches: Arc<Semaphore>,
-}
-
-/// A file that a client sends.
-pub struct FileUpload {
-    /// Its name, if it has one.
-    pub name: Option<FileName>,
-    /// The media type that the client declares.
-    pub declared_type: Option<String>,
-    /// The quota of the caller's uploads.
-    pub quota: UploadQuota,
-    /// The content. Its error is returned as it is.
-    pub content: BlobStream,
+    /// The memory for files that are fetched.
+    memory: FileMemory,
 }
 
 /// The error of a use case of files.
@@ -113,15 +91,6 @@ impl From<BlobError> for FileError {
     }
 }
 
-/// The part of an upload that a repetition with its idempotency key repeats.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct UploadedContent<'a> {
-    name: Option<&'a str>,
-    declared_type: Option<&'a str>,
-    sha256: ContentDigest,
-}
-
 impl FileService {
     /// Creates a service that accepts files of these types.
     pub fn new(
@@ -136,15 +105,16 @@ impl FileService {
             quota_of_users,
             links,
             web: None,
-            fetches: Arc::new(Semaphore::new(MAX_FETCHES)),
+            memory: FileMemory::default(),
         }
     }
 
-    /// Lets messages name files on the web.
+    /// Lets messages name files on the web, which are in `memory` until they are stored.
     #[must_use]
-    pub fn with_web(self, web: Arc<dyn WebFileSource>) -> Self {
+    pub fn with_web(self, web: Arc<dyn WebFileSource>, memory: FileMemory) -> Self {
         Self {
             web: Some(web),
+            memory,
             ..self
         }
     }
@@ -157,54 +127,14 @@ impl FileService {
         }
     }
 
-    /// Waits for the memory for the fetched files of a message.
-    pub(crate) async fn memory_to_fetch(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.fetches).acquire_owned().await.ok()
+    /// Returns memory for the files that are fetched for a caller.
+    pub(crate) fn memory_of(&self, caller: &Principal) -> TakenMemory {
+        self.memory.of(caller)
     }
 
     fn blobs(&self) -> Result<&dyn BlobStore, FileError> {
         let blobs = self.ports.blobs.as_deref();
         blobs.ok_or_else(|| FileError::Unavailable("no blob store is configured".into()))
-    }
-
-    /// Stores a file, which no message uses yet. Nothing is left of one that is not accepted.
-    pub async fn upload(
-        &self,
-        caller: &Principal,
-        upload: FileUpload,
-        key: Option<IdempotencyKey>,
-    ) -> Result<Created<File>, FileError> {
-        let blobs = self.blobs()?;
-        let FileUpload {
-            name,
-            declared_type,
-            quota,
-            content,
-        } = upload;
-        if key.is_none() {
-            self.check_quota(caller, quota).await?;
-        }
-        let blob = self.new_blob();
-        let intake = Intake::new(declared_type.as_deref(), name.as_ref());
-        let (content, received) = intake.read(content);
-        blobs.put(blob, content).await?;
-        let received = received.finish(&self.accepted);
-        let created = self
-            .create(caller, blob, (name, declared_type, quota), received, key)
-            .await;
-        let is_left = match &created {
-            Ok(created) => created.is_replayed,
-            Err(
-                FileError::NotAccepted(_) | FileError::Idempotency(_) | FileError::OverQuota { .. },
-            ) => true,
-            // The file may be stored.
-            Err(_) => false,
-        };
-        if is_left {
-            // If this fails, the cleanup finds it.
-            let _ = blobs.delete(blob).await;
-        }
-        created
     }
 
     /// Judges a whole content that is not stored. Returns how a message would show it.
@@ -224,74 +154,6 @@ impl FileService {
             media_type,
             bytes: content.len() as u64,
         })
-    }
-
-    async fn create(
-        &self,
-        caller: &Principal,
-        blob: BlobKey,
-        (name, declared_type, quota): (Option<FileName>, Option<String>, UploadQuota),
-        received: Received,
-        key: Option<IdempotencyKey>,
-    ) -> Result<Created<File>, FileError> {
-        let now = self.ports.clock.now();
-        let content = UploadedContent {
-            name: name.as_ref().map(FileName::as_str),
-            declared_type: declared_type.as_deref(),
-            sha256: received.sha256,
-        };
-        let entry = idempotency::new_entry(caller, "files.create", key, &content, now);
-        let outcome = match received.media_type {
-            Err(refusal) => Err(FileError::NotAccepted(refusal)),
-            Ok(media_type) => {
-                let name = name.unwrap_or_else(|| FileName::of_type(media_type));
-                let file = File {
-                    reference: FileReference {
-                        id: FileId::new(self.ports.ids.next_id()),
-                        name: name.as_str().to_owned(),
-                        media_type,
-                        bytes: received.bytes,
-                    },
-                    sha256: received.sha256,
-                    created_at: now,
-                    expires_at: Some(now + UNUSED_LIFE),
-                };
-                let row = FileRow {
-                    tenant: caller.tenant.clone(),
-                    file,
-                    blob,
-                    creator: caller.id.clone(),
-                };
-                self.write(row, quota, entry.as_ref()).await
-            }
-        };
-        let records = &*self.ports.idempotency;
-        created(records, &caller.tenant, entry.as_ref(), outcome).await
-    }
-
-    async fn write(
-        &self,
-        row: FileRow,
-        quota: UploadQuota,
-        entry: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<File>, FileError> {
-        let file = row.file.clone();
-        let create = CreateFile {
-            row,
-            quota,
-            idempotency: with_result(entry, &file),
-        };
-        match self.ports.writes.of_uncached().write(create).await? {
-            CreateFileOutcome::Created => Ok(Idempotent::Applied(file)),
-            CreateFileOutcome::Replayed(record) => Ok(Idempotent::Replayed(record)),
-            CreateFileOutcome::OverQuota(policy) => Err(over_quota(policy, file.created_at)),
-        }
-    }
-
-    fn new_blob(&self) -> BlobKey {
-        let mut bytes = [0; 16];
-        self.ports.ids.fill_random(&mut bytes);
-        BlobKey::from_random(bytes)
     }
 
     /// Finds a file that the caller may read.

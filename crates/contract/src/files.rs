@@ -8,7 +8,7 @@ use domain::{
 use ports::{Idempotent, write_store::FileRow};
 use uuid::Uuid;
 use writes::{
-    BeginOutcome, BeginTurn, ConversationTarget, CreateFileOutcome, DeleteFile, DeleteFileOutcome,
+    BeginOutcome, BeginTurn, ConversationTarget, CreateFilesOutcome, DeleteFile, DeleteFileOutcome,
     UnusableFile,
 };
 
@@ -48,9 +48,9 @@ async fn create(
 ) -> Idempotent<()> {
     let quota = UploadQuota::default();
     match uploads::create(storage, row, quota, idempotency).await {
-        CreateFileOutcome::Created => Idempotent::Applied(()),
-        CreateFileOutcome::Replayed(record) => Idempotent::Replayed(record),
-        CreateFileOutcome::OverQuota(policy) => panic!("{policy:?}"),
+        CreateFilesOutcome::Created => Idempotent::Applied(()),
+        CreateFilesOutcome::Replayed(record) => Idempotent::Replayed(record),
+        CreateFilesOutcome::OverQuota(policy) => panic!("{policy:?}"),
     }
 }
 

@@ -5,7 +5,7 @@ use domain::{
     upload_quota::end_of_day,
 };
 use ports::write_store::FileRow;
-use writes::{CreateFile, CreateFileOutcome, DeleteFileOutcome};
+use writes::{CreateFiles, CreateFilesOutcome, DeleteFileOutcome};
 
 use crate::{
     Store,
@@ -20,9 +20,22 @@ pub(crate) async fn create(
     row: FileRow,
     quota: UploadQuota,
     idempotency: Option<IdempotencyEntry>,
-) -> CreateFileOutcome {
-    let create = CreateFile {
-        row,
+) -> CreateFilesOutcome {
+    create_all(storage, vec![row], quota, idempotency).await
+}
+
+/// Stores files of one creator within a quota.
+async fn create_all(
+    storage: &Store,
+    rows: Vec<FileRow>,
+    quota: UploadQuota,
+    idempotency: Option<IdempotencyEntry>,
+) -> CreateFilesOutcome {
+    let create = CreateFiles {
+        tenant: rows[0].tenant.clone(),
+        creator: rows[0].creator.clone(),
+        at: rows[0].file.created_at,
+        rows,
         quota,
         idempotency,
     };
@@ -51,30 +64,54 @@ pub async fn uploads_are_counted_and_limited(storage: &Store) {
     for number in [1, 2] {
         assert_eq!(
             create(number, quota(2, 5)).await,
-            CreateFileOutcome::Created
+            CreateFilesOutcome::Created
         );
     }
     let both = Uploads { files: 2, bytes: 5 };
     assert_eq!(counted(storage, "user:ada").await, both);
     assert_eq!(delete(storage, 1).await, DeleteFileOutcome::Deleted);
     assert_eq!(counted(storage, "user:ada").await, both);
-    let refused = CreateFileOutcome::OverQuota;
+    let refused = CreateFilesOutcome::OverQuota;
     assert_eq!(create(3, quota(2, 100)).await, refused(UploadPolicy::Files));
     assert_eq!(
         create(3, quota(3, 8)).await,
         refused(UploadPolicy::FileBytes)
     );
     assert_eq!(find(storage, &tenant, 3).await, None);
-    assert_eq!(create(3, quota(3, 9)).await, CreateFileOutcome::Created);
+    assert_eq!(create(3, quota(3, 9)).await, CreateFilesOutcome::Created);
     assert_eq!(
         create(4, UploadQuota::default()).await,
-        CreateFileOutcome::Created
+        CreateFilesOutcome::Created
     );
     assert_eq!(
         counted(storage, "user:ada").await,
         Uploads { files: 3, bytes: 9 }
     );
     assert_eq!(counted(storage, "user:bob").await, Uploads::default());
+}
+
+/// The files of one command are stored and counted together, or not at all.
+pub async fn files_of_one_command_are_stored_together(storage: &Store) {
+    let tenant = fixture::tenant();
+    let rows = |numbers: [u32; 2]| numbers.map(|it| row(&tenant, it, "user:ada")).to_vec();
+    let quota = UploadQuota {
+        files: Some(3),
+        bytes: None,
+    };
+    let key = fixture::entry("files");
+    let first = create_all(storage, rows([1, 2]), quota, Some(key.clone())).await;
+    assert_eq!(first, CreateFilesOutcome::Created);
+    let counted_files = || async { counted(storage, "user:ada").await.files };
+    assert_eq!(counted_files().await, 2);
+    let refused = create_all(storage, rows([3, 4]), quota, None).await;
+    assert_eq!(refused, CreateFilesOutcome::OverQuota(UploadPolicy::Files));
+    let replayed = create_all(storage, rows([3, 4]), quota, Some(key)).await;
+    assert!(matches!(replayed, CreateFilesOutcome::Replayed(_)));
+    assert_eq!(counted_files().await, 2);
+    for (number, is_stored) in [(1, true), (2, true), (3, false), (4, false)] {
+        let found = find(storage, &tenant, number).await;
+        assert_eq!(found.is_some(), is_stored, "{number}");
+    }
 }
 
 /// Of uploads at once, no more than the limit are stored.
@@ -88,7 +125,7 @@ pub async fn concurrent_uploads_stay_within_their_limit(storage: &Store) {
     let outcomes = futures::future::join_all((1..=8).map(create)).await;
     let stored = outcomes
         .iter()
-        .filter(|it| **it == CreateFileOutcome::Created);
+        .filter(|it| **it == CreateFilesOutcome::Created);
     assert_eq!(stored.count(), 3);
     assert_eq!(counted(storage, "user:ada").await.files, 3);
 }

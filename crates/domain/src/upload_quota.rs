@@ -60,12 +60,18 @@ impl UploadQuota {
 }
 
 impl Uploads {
-    /// Returns these uploads and one more, of this size.
+    /// Returns the uploads of files of these sizes.
+    pub fn of(sizes: impl IntoIterator<Item = u64>) -> Self {
+        let each = sizes.into_iter().map(|bytes| Self { files: 1, bytes });
+        each.fold(Self::default(), Self::and)
+    }
+
+    /// Returns these uploads and more.
     #[must_use]
-    pub const fn and(self, bytes: u64) -> Self {
+    pub const fn and(self, more: Self) -> Self {
         Self {
-            files: self.files.saturating_add(1),
-            bytes: self.bytes.saturating_add(bytes),
+            files: self.files.saturating_add(more.files),
+            bytes: self.bytes.saturating_add(more.bytes),
         }
     }
 }
@@ -91,7 +97,10 @@ mod tests {
         let (files, bytes) = (Some(UploadPolicy::Files), Some(UploadPolicy::FileBytes));
         assert_eq!(quota.exceeded_by(uploads(3, 1)), files);
         assert_eq!(quota.exceeded_by(uploads(1, 101)), bytes);
-        assert_eq!(quota.exceeded_by(uploads(2, 90).and(10)), files);
+        assert_eq!(
+            quota.exceeded_by(uploads(2, 90).and(Uploads::of([10]))),
+            files
+        );
         assert_eq!(UploadQuota::default().exceeded_by(uploads(9, 900)), None);
     }
 

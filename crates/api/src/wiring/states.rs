@@ -12,7 +12,6 @@ use cpu_pool::CpuPool;
 use domain::web_address;
 use kit::{
     auth::LargeResponses,
-    body::BodyMemory,
     layers::AllowedOrigins,
     readiness::Readiness,
     region::OwnRegion,
@@ -115,7 +114,7 @@ fn bodies(parts: &Parts<'_>) -> Result<Bodies> {
         schemas: documents::schemas(settings, &parts.public_url),
         cpu_pool: CpuPool::start().context("cannot start threads")?,
         sizes: settings.limits.sizes.clone(),
-        memory: BodyMemory::default(),
+        memory: parts.file_memory.clone(),
         deadline: settings.limits.body_deadline,
     })
 }

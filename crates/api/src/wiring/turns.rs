@@ -58,7 +58,8 @@ fn file_service(parts: &Parts<'_>, cached: &CachedPorts) -> FileService {
     });
     let links = FileLinks::new(parts.public_url.clone(), Arc::clone(&parts.peers.listing));
     let (types, quota) = (settings.files.types.clone(), settings.limits.uploads);
-    FileService::new(cached.clone(), types, quota, links).with_web(Arc::new(web))
+    FileService::new(cached.clone(), types, quota, links)
+        .with_web(Arc::new(web), parts.file_memory.clone())
 }
 
 /// The turns of this process.

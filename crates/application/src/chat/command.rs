@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, InputFault,
-    LimitOverrides, MessageId, Principal, Problem, ProblemCode, ResponseSchema, Scope,
+    AgentId, ClientTool, ConversationId, ConversationKey, CredentialSource, FaultCode, FileRefusal,
+    InputFault, LimitOverrides, MessageId, Principal, Problem, ProblemCode, ResponseSchema, Scope,
     client_tool::check_client_tools,
     config::{Metadata, check_metadata},
     text::{BLANK_IN_WORDS, is_blank},
@@ -214,15 +214,17 @@ pub enum ChatError {
         /// The index of the file in the message.
         index: usize,
     },
-    /// The file at this index, which the client sends, is not accepted, or cannot be stored.
-    #[error("a file is not stored")]
+    /// The file at this index, which the client sends, is not accepted.
+    #[error("a file is not accepted: {refusal}")]
     FileRefused {
         /// The index of the file in the message.
         index: usize,
         /// The reason.
-        #[source]
-        error: FileError,
+        refusal: FileRefusal,
     },
+    /// The files that the client sends are not stored.
+    #[error("files are not stored")]
+    FilesNotStored(#[from] FileError),
     /// The metadata is invalid, or the message contradicts its conversation.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
@@ -271,10 +273,7 @@ impl IdempotentError for ChatError {
                 | Self::FileNotFound
                 | Self::FileInUse
                 | Self::FileNotAccepted { .. }
-                | Self::FileRefused {
-                    error: FileError::NotAccepted(_),
-                    ..
-                }
+                | Self::FileRefused { .. }
                 | Self::Invalid(_)
                 | Self::ToolNotOffered { .. }
                 | Self::NotPermitted(_)

@@ -24,7 +24,7 @@ use self::past_messages::{history, steps};
 use super::{
     AcceptedTurn, AttachedFile, ChatCaller, ChatContext, ChatError, TurnRunner,
     attempt::schema_of,
-    files::{check_files, contents_in_memory, judge_files, references},
+    files::{check_files, contents_in_memory, fetch_files, judge_files, known, references},
     target::find_agent,
     tool_choice::check_tool_choice,
 };
@@ -134,7 +134,9 @@ impl TurnRunner {
             let is_seen = user.is_none_or(|user| file.is_of_user(user));
             file.is_unused() || (is_seen && principal.may_read_conversations())
         };
-        let judged = judge_files(context, principal, &chat.files, may_use).await?;
+        let pending = judge_files(context, principal, &chat.files, may_use).await?;
+        check_files(context, known(&pending), (&agent, &chain)).await?;
+        let judged = fetch_files(context, principal, pending).await?;
         check_files(context, references(&judged), (&agent, &chain)).await?;
         let user_id = chat.user_id.clone();
         let user = context

@@ -2,18 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FaultCode, FileName, InputFault};
+use domain::{FaultCode, FileName, InputFault, Principal};
 use ports::DocumentError;
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     ChatContext,
     attached::{HeldMemory, NewFile, WebAddress, held},
     command::ChatError,
 };
+use crate::TakenMemory;
 
 /// The time in which all files of a message must be fetched.
 const MAX_TIME: Duration = Duration::from_secs(20);
@@ -23,16 +21,18 @@ const MAX_BYTES: usize = 20 * 1024 * 1024;
 /// Fetches the files of a message, one after another. They are in memory until they are stored.
 pub(super) struct Fetcher<'a> {
     context: &'a ChatContext,
+    caller: &'a Principal,
     deadline: Instant,
     bytes_left: usize,
-    /// The memory for the files of one message.
-    memory: Option<Arc<OwnedSemaphorePermit>>,
+    /// The memory for the files of the message, once it is taken.
+    memory: Option<Arc<TakenMemory>>,
 }
 
 impl<'a> Fetcher<'a> {
-    pub(super) fn new(context: &'a ChatContext) -> Self {
+    pub(super) fn new(context: &'a ChatContext, caller: &'a Principal) -> Self {
         Self {
             context,
+            caller,
             deadline: Instant::now() + MAX_TIME,
             bytes_left: MAX_BYTES,
             memory: None,
@@ -52,7 +52,7 @@ impl<'a> Fetcher<'a> {
         };
         let late = |_elapsed| fault("the files of the message could not be fetched in time");
         let memory = timeout_at(self.deadline, self.memory()).await;
-        let memory = memory.map_err(|_elapsed| ChatError::Overloaded)??;
+        let memory = memory.map_err(|_elapsed| ChatError::Overloaded)?;
         let fetching = self.context.files.fetch(&address.url, self.bytes_left);
         let fetched = timeout_at(self.deadline, fetching).await.map_err(late)?;
         let file = fetched.map_err(|error| {
@@ -78,12 +78,12 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    async fn memory(&mut self) -> Result<HeldMemory, ChatError> {
-        if self.memory.is_none() {
-            let taken = self.context.files.memory_to_fetch().await;
-            self.memory = Some(Arc::new(taken.ok_or(ChatError::Overloaded)?));
+    async fn memory(&mut self) -> HeldMemory {
+        if let Some(memory) = &self.memory {
+            return memory.clone();
         }
-        let memory = self.memory.clone().ok_or(ChatError::Overloaded)?;
-        Ok(memory)
+        let mut memory = self.context.files.memory_of(self.caller);
+        memory.wait_for(MAX_BYTES).await;
+        self.memory.insert(Arc::new(memory)).clone()
     }
 }

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::{
-    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, FileRefusal,
-    HistoryMessage, InputFault, Principal, StoredFile, TenantId, UploadQuota,
+    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, HistoryMessage,
+    IdempotencyKey, InputFault, Principal, StoredFile, TenantId, Uploads,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
 
 use super::{
     ChatContext,
-    attached::{AttachedFile, NewFile},
+    attached::{AttachedFile, NewFile, WebAddress},
+    attempt::ChatAttempt,
     command::ChatError,
     fetched_files::Fetcher,
 };
-use crate::{FileError, cache::CachedPorts, engines::Candidate};
+use crate::{cache::CachedPorts, engines::Candidate};
 
 /// The maximum number of files in a request to a model.
 const MAX_FILES: usize = 8;
@@ -31,6 +32,14 @@ pub(super) enum MessageFiles {
     Stored(Vec<FileReference>),
 }
 
+/// A file of a message before the message is accepted.
+pub(super) enum PendingFile<'a> {
+    /// One whose type is known.
+    Judged(JudgedFile),
+    /// One that must be fetched.
+    Web(&'a WebAddress),
+}
+
 /// A file whose type is known.
 pub(super) struct JudgedFile {
     /// Of a file that is not stored, with an id that no stored file has.
@@ -43,13 +52,14 @@ enum Source {
     New(NewFile),
 }
 
-/// Finds the files that a client attaches, which it may read and which `may_use` accepts, and judges the types of those that it sends.
-pub(super) async fn judge_files(
+/// Finds the files that a client attaches, which it may read and which `may_use` accepts, and judges the types of those
+/// that it sends.
+pub(super) async fn judge_files<'a>(
     context: &ChatContext,
     caller: &Principal,
-    attached: &[AttachedFile],
+    attached: &'a [AttachedFile],
     may_use: impl Fn(&StoredFile) -> bool,
-) -> Result<Vec<JudgedFile>, ChatError> {
+) -> Result<Vec<PendingFile<'a>>, ChatError> {
     let (ports, now) = (&context.ports, context.ports.clock.now());
     let stored = attached.iter().filter_map(|file| match file {
         AttachedFile::Stored(id) => Some(*id),
@@ -60,30 +70,39 @@ pub(super) async fn judge_files(
         [] => Vec::new(),
         ids => ports.files.find(&caller.tenant, ids).await?,
     };
-    let mut web = Fetcher::new(context);
+    let judge = |(index, file): (usize, &'a AttachedFile)| match file {
+        AttachedFile::Stored(id) => {
+            let file = found.iter().find(|it| it.file.reference.id == *id);
+            let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
+            let file = file.ok_or(ChatError::FileNotFound)?;
+            Ok(PendingFile::Judged(JudgedFile {
+                reference: file.file.reference.clone(),
+                source: Source::Blob(file.blob),
+            }))
+        }
+        AttachedFile::Sent(sent) => {
+            let judged = JudgedFile::new(context, index, sent.file.clone());
+            judged.map(PendingFile::Judged)
+        }
+        AttachedFile::Web(address) => Ok(PendingFile::Web(address)),
+    };
+    attached.iter().enumerate().map(judge).collect()
+}
+
+/// Fetches the files on the web, and judges their types.
+pub(super) async fn fetch_files(
+    context: &ChatContext,
+    caller: &Principal,
+    pending: Vec<PendingFile<'_>>,
+) -> Result<Vec<JudgedFile>, ChatError> {
+    let mut web = Fetcher::new(context, caller);
     let mut judged = Vec::new();
-    for (index, file) in attached.iter().enumerate() {
-        let refused = |refusal| ChatError::FileRefused {
-            index,
-            error: FileError::NotAccepted(refusal),
-        };
+    for (index, file) in pending.into_iter().enumerate() {
         judged.push(match file {
-            AttachedFile::Stored(id) => {
-                let mut found = found.iter();
-                let file = found.find(|it| it.file.reference.id == *id);
-                let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
-                let file = file.ok_or(ChatError::FileNotFound)?;
-                JudgedFile {
-                    reference: file.file.reference.clone(),
-                    source: Source::Blob(file.blob),
-                }
-            }
-            AttachedFile::Sent(sent) => {
-                JudgedFile::new(context, sent.file.clone()).map_err(refused)?
-            }
-            AttachedFile::Web(address) => {
+            PendingFile::Judged(file) => file,
+            PendingFile::Web(address) => {
                 let fetched = web.fetch(index, address).await?;
-                JudgedFile::new(context, fetched).map_err(refused)?
+                JudgedFile::new(context, index, fetched)?
             }
         });
     }
@@ -91,10 +110,11 @@ pub(super) async fn judge_files(
 }
 
 impl JudgedFile {
-    /// Judges a file that is not stored.
-    fn new(context: &ChatContext, file: NewFile) -> Result<Self, FileRefusal> {
+    /// Judges a file that is not stored, the one at `index` of its message.
+    fn new(context: &ChatContext, index: usize, file: NewFile) -> Result<Self, ChatError> {
         let id = FileId::new(context.ports.ids.next_id());
-        let reference = context.files.judge(id, file.declared(), &file.content)?;
+        let judged = context.files.judge(id, file.declared(), &file.content);
+        let reference = judged.map_err(|refusal| ChatError::FileRefused { index, refusal })?;
         Ok(Self {
             reference,
             source: Source::New(file),
@@ -102,51 +122,90 @@ impl JudgedFile {
     }
 }
 
-/// Returns the files of a message.
-pub(super) fn references(judged: &[JudgedFile]) -> Vec<&FileReference> {
-    judged.iter().map(|file| &file.reference).collect()
+/// The files of a message whose types are known, with their indexes.
+pub(super) fn known<'p>(
+    pending: &'p [PendingFile<'_>],
+) -> impl Iterator<Item = (usize, &'p FileReference)> {
+    let known = |(index, file): (usize, &'p PendingFile<'_>)| match file {
+        PendingFile::Judged(file) => Some((index, &file.reference)),
+        PendingFile::Web(_) => None,
+    };
+    pending.iter().enumerate().filter_map(known)
 }
 
-/// Stores the files that are not stored yet.
+/// The files of a message, with their indexes.
+pub(super) fn references(judged: &[JudgedFile]) -> impl Iterator<Item = (usize, &FileReference)> {
+    judged.iter().map(|file| &file.reference).enumerate()
+}
+
+/// Returns what the files that are not stored would count for the quota at least, before those on the web are fetched.
+pub(super) fn least_uploads(pending: &[PendingFile<'_>]) -> Uploads {
+    let sizes = pending.iter().filter_map(|file| match file {
+        PendingFile::Web(_) => Some(1),
+        PendingFile::Judged(JudgedFile { source, reference }) => {
+            matches!(source, Source::New(_)).then_some(reference.bytes)
+        }
+    });
+    Uploads::of(sizes)
+}
+
+/// Stores the files that are not stored yet, all or none. A repetition of the message finds them by its key.
 pub(super) async fn store_files(
     context: &ChatContext,
-    (caller, quota): (&Principal, UploadQuota),
+    attempt: &ChatAttempt,
     judged: Vec<JudgedFile>,
 ) -> Result<Vec<FileReference>, ChatError> {
+    let (caller, quota) = (&attempt.caller, attempt.quota);
+    let mut uploads = Vec::new();
     let mut stored = Vec::new();
-    for (index, file) in judged.into_iter().enumerate() {
+    for file in judged {
         stored.push(match file.source {
-            Source::Blob(_) => file.reference,
+            Source::Blob(_) => Some(file.reference),
             Source::New(new) => {
-                let upload = new.into_upload(quota);
-                let created = context.files.upload(caller, upload, None).await;
-                let created = created.map_err(|error| ChatError::FileRefused { index, error })?;
-                created.value.reference
+                uploads.push(new.into_upload(quota));
+                None
             }
         });
     }
-    Ok(stored)
+    let mut created = Vec::new();
+    if !uploads.is_empty() {
+        let key = attempt.idempotency.as_ref().map(|entry| {
+            // A message that was refused may come again with other files.
+            let files = attempt.command.files.iter().map(AttachedFile::identity);
+            let parts: Vec<_> = [entry.key.to_string()].into_iter().chain(files).collect();
+            let parts: Vec<_> = parts.iter().map(String::as_str).collect();
+            IdempotencyKey::derived("files", &parts)
+        });
+        created = context
+            .files
+            .upload_all(caller, (uploads, quota), key)
+            .await?;
+    }
+    let mut created = created.into_iter().map(|file| file.reference);
+    let all = stored
+        .into_iter()
+        .map(|file| file.or_else(|| created.next()));
+    all.collect::<Option<_>>().ok_or(ChatError::FileNotFound)
 }
 
 /// Rejects files that the agent's own engine, the first of the chain, does not take, and more than a request to a
 /// model contains.
 pub(super) async fn check_files(
     context: &ChatContext,
-    files: Vec<&FileReference>,
+    files: impl Iterator<Item = (usize, &FileReference)>,
     (agent, chain): (&Agent, &[Candidate]),
 ) -> Result<(), ChatError> {
-    let Some(own) = chain.first().filter(|_| !files.is_empty()) else {
+    let Some(own) = chain.first() else {
         return Ok(());
     };
     let inputs = own.engine.inputs(&agent.config).await;
-    let refused = |file: &&FileReference| !inputs.takes(file.media_type);
-    if let Some(index) = files.iter().position(refused) {
-        return Err(ChatError::FileNotAccepted { index });
+    let (mut bytes, max_bytes) = (0, context.file_bytes);
+    for (index, file) in files {
+        if !inputs.takes(file.media_type) {
+            return Err(ChatError::FileNotAccepted { index });
+        }
+        bytes += file.bytes;
     }
-    let (bytes, max_bytes): (u64, _) = (
-        files.iter().map(|file| file.bytes).sum(),
-        context.file_bytes,
-    );
     if bytes > max_bytes && !own.engine.is_immediate() {
         let detail = format!("at most {max_bytes} bytes in a message");
         let fault = InputFault::new("/files", FaultCode::TooLarge, detail);

@@ -20,7 +20,10 @@ use super::{
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
-    files::{MessageFiles, check_files, judge_files, references, store_files},
+    files::{
+        MessageFiles, check_files, fetch_files, judge_files, known, least_uploads, references,
+        store_files,
+    },
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
@@ -130,17 +133,26 @@ impl TurnStarter {
             return Err(ProblemCode::Upgrading.into());
         }
         if let Some(answered) = answered {
-            let files = answered.files.iter().collect();
+            let files = answered.files.iter().enumerate();
             self.check_files(attempt, target, files, chain).await?;
             return Ok(answered.files.clone());
         }
-        let judged = match files {
+        let pending = match files {
             MessageFiles::Stored(stored) => return Ok(stored.clone()),
             MessageFiles::Sent(sent) => judge_files(context, caller, sent, |_| true).await?,
         };
+        // What can be refused is refused before anything is fetched, and everything before anything is stored.
+        self.check_files(attempt, target, known(&pending), chain)
+            .await?;
+        let uploads = least_uploads(&pending);
+        if uploads.files > 0 {
+            let checking = context.files.check_quota(caller, attempt.quota, uploads);
+            checking.await?;
+        }
+        let judged = fetch_files(context, caller, pending).await?;
         self.check_files(attempt, target, references(&judged), chain)
             .await?;
-        let stored = store_files(context, (caller, attempt.quota), judged).await?;
+        let stored = store_files(context, attempt, judged).await?;
         *files = MessageFiles::Stored(stored.clone());
         Ok(stored)
     }
@@ -150,7 +162,7 @@ impl TurnStarter {
         &self,
         attempt: &ChatAttempt,
         target: &ChatTarget,
-        files: Vec<&FileReference>,
+        files: impl Iterator<Item = (usize, &FileReference)>,
         chain: &[Candidate],
     ) -> Result<(), ChatError> {
         let checked = check_files(&self.context, files, (&target.agent, chain)).await;

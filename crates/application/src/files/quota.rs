@@ -46,16 +46,17 @@ impl FileService {
         }))
     }
 
-    /// Rejects an upload of a caller that cannot upload the smallest file, before its content is stored.
-    pub(super) async fn check_quota(
+    /// Rejects uploads of a caller that cannot upload `more`, before their contents are read.
+    pub(crate) async fn check_quota(
         &self,
         caller: &Principal,
         quota: UploadQuota,
+        more: Uploads,
     ) -> Result<(), FileError> {
         let Some(allowance) = self.allowance(caller, quota).await? else {
             return Ok(());
         };
-        match quota.exceeded_by(allowance.uploads.and(1)) {
+        match quota.exceeded_by(allowance.uploads.and(more)) {
             Some(policy) => Err(FileError::OverQuota {
                 policy,
                 wait: allowance.wait,

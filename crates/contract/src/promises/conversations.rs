@@ -52,6 +52,7 @@ macro_rules! conversation_promises {
             uploads {
                 uploads_are_counted_and_limited,
                 concurrent_uploads_stay_within_their_limit,
+                files_of_one_command_are_stored_together,
                 counted_uploads_are_purged_after_their_day,
             }
             titles {

@@ -8,7 +8,7 @@ use std::{
 use access::{Authenticator, CredentialService, Tickets, UserTokens};
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, ExportService,
-    FileService, KeyedSemaphore, Toolbox, TurnService, UserService,
+    FileMemory, FileService, KeyedSemaphore, Toolbox, TurnService, UserService,
     live_turns::LiveTurns,
     node::Node,
     principal_limits::PrincipalLimits,
@@ -22,13 +22,8 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "address-guard")]
 use crate::auth::AddressGuard;
 use crate::{
-    auth::LargeResponses,
-    body::{BodyMemory, Schemas},
-    layers::AllowedOrigins,
-    operations::OperationTable,
-    readiness::Readiness,
-    region::OwnRegion,
-    socket_limits::SocketLimits,
+    auth::LargeResponses, body::Schemas, layers::AllowedOrigins, operations::OperationTable,
+    readiness::Readiness, region::OwnRegion, socket_limits::SocketLimits,
 };
 
 /// A value that is built when it is first used.
@@ -96,7 +91,7 @@ pub struct Bodies {
     /// The maximum sizes.
     pub sizes: Sizes,
     /// The memory for bodies with files.
-    pub memory: BodyMemory,
+    pub memory: FileMemory,
     /// The time in which a body must arrive.
     pub deadline: Duration,
 }

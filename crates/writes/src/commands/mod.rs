@@ -10,7 +10,7 @@ mod continuation;
 mod create_agent;
 mod create_conversation;
 mod create_credential;
-mod create_file;
+mod create_files;
 mod create_note;
 mod delete_agent;
 mod delete_conversation;
@@ -51,7 +51,7 @@ pub use self::{
     create_agent::CreateAgent,
     create_conversation::CreateConversation,
     create_credential::CreateCredential,
-    create_file::{CreateFile, CreateFileOutcome},
+    create_files::{CreateFiles, CreateFilesOutcome},
     create_note::CreateNote,
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,

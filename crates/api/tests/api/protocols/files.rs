@@ -19,6 +19,7 @@ use crate::{
     caller::Caller,
     response::Request,
     script::{Script, scripted},
+    user_tokens::{BACKEND, backend, user},
 };
 
 /// The beginning of a PNG image.
@@ -327,5 +328,55 @@ async fn files_on_the_web_are_fetched_once_and_only_from_allowed_addresses() {
         }
     }
     script.assert_no_more_calls();
+    api.stop().await;
+}
+
+/// The request of a user that sends these images with one message to the AI SDK.
+fn with_images(caller: &Caller, agent: &str, name: &str, urls: &[&str]) -> Request {
+    let image = |url: &&str| json!({"type": "file", "mediaType": "image/png", "url": url});
+    let parts: Vec<_> = urls.iter().map(image).collect();
+    let message = json!({"id": name, "role": "user", "parts": parts});
+    let path = format!("/ai-sdk/agents/{agent}/chat");
+    let body = json!({"id": name, "messages": [message]});
+    caller.request("POST", &path).json(&body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_a_message_are_stored_together_and_once() {
+    let (port, count) = web_server();
+    let allowed = format!("127.0.0.1:{port}");
+    let (api, mut script, agent) = service(&[
+        ("LIMITS__FILES__PER_DAY", "2"),
+        ("OUTBOUND__ALLOWED_HOSTS", &allowed),
+    ])
+    .await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let ada = user(&api, &backend, "ada").await;
+    let before = contents_of(&api);
+    let image = data_url(PNG);
+    let (page, image) = (format!("http://{allowed}/photo.png"), &*image);
+    let send = |name: &str, urls: &[&str]| with_images(&ada, &agent, name, urls);
+    let over_quota = send("a", &[image, image, &page]);
+    assert_eq!(over_quota.open().await.status(), 429);
+    let refused = send("a", &[image, &data_url(b"<html>")]);
+    assert_eq!(refused.open().await.status(), 422);
+    assert_eq!(contents_of(&api), before);
+    assert_eq!(count.load(Ordering::SeqCst), 0, "nothing is fetched");
+
+    // The quota has room for the message once.
+    let repeated = (0..6).map(|_| send("b", &[image, &page]).open());
+    let (responses, ()) = tokio::join!(futures::future::join_all(repeated), async {
+        let call = script.next_call().await;
+        assert_eq!(call.request.files.len(), 2);
+        call.answer("Parcels.").await;
+    });
+    for response in responses {
+        assert_eq!(response.status(), 200);
+    }
+    script.assert_no_more_calls();
+    assert_eq!(contents_of(&api), before + 2);
+    count.store(0, Ordering::SeqCst);
+    assert_eq!(send("c", &[&page]).open().await.status(), 429);
+    assert_eq!(count.load(Ordering::SeqCst), 0, "nothing is fetched");
     api.stop().await;
 }

@@ -4,16 +4,16 @@
 //! ([`Schemas`]), and only then converted to its type. The domain checks afterwards what a schema
 //! cannot express.
 
-mod memory;
 mod parse;
 mod schema;
 mod validation;
 mod without_files;
 
-pub(crate) use memory::TakenMemory;
-pub use memory::{BodyMemory, MAX_BODY_WITH_FILES};
 pub use parse::{BodyError, Unchecked, parse_value, read, read_with_files, typed};
 pub use schema::{SchemaError, Schemas};
+
+/// The maximum size in bytes of a body whose files it contains: that of a file in base64, and text beside it.
+pub const MAX_BODY_WITH_FILES: usize = 32 * 1024 * 1024;
 
 /// The pattern of the channels of sockets.
 pub const CHANNEL_PATTERN: &str = "^(tenant|agent:.+|conversation:.+)$";

@@ -11,13 +11,14 @@ use actix_web::{
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
+use application::TakenMemory;
 use domain::{ForwardedRequest, ProblemCode};
 use futures::StreamExt;
 use server::ConnectionState;
 
 use super::{head::check_head, reject, unread_body::UnreadBody};
 use crate::{
-    body::{MAX_BODY_WITH_FILES, TakenMemory},
+    body::MAX_BODY_WITH_FILES,
     operations::{self, Operation},
     problem::ApiError,
     request::{Pace, max_body_bytes as max_body_bytes_of_file, routed_path},
@@ -30,6 +31,9 @@ const MAX_FORM_BYTES: usize = 64 * 1024;
 /// The maximum size in bytes of the bodies that far nodes themselves send: one message with signals, or
 /// the last uses of some credentials.
 const MAX_REGION_BODY_BYTES: usize = 512 * 1024;
+
+/// The steps in which the memory of a body with files grows, in bytes.
+const MEMORY_STEP: usize = 256 * 1024;
 
 /// Checks the head of a request and reads its body before the handler runs, so that a slow or
 /// endless one costs a handler nothing. This layer is inside of the rate limits, so that requests
@@ -63,8 +67,10 @@ async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
     let operation = operation_of_caller(request, &state);
     if operation.is_some_and(|operation| operation.takes_file) {
         check_declared(request, max_file_bytes(request, &state))?;
-    } else if operation.is_some_and(|operation| operation.contains_files) {
-        let body = read_with_files(request, &state).await?;
+    } else if operation.is_some_and(|operation| operation.contains_files)
+        && let Some(memory) = memory_of_caller(request, &state)
+    {
+        let body = read_with_files(request, &state, memory).await?;
         request.set_payload(Payload::from(body));
         ConnectionState::of(request.request()).body_received();
     } else if let Some(max) = max_body_bytes(request, &state) {
@@ -111,6 +117,13 @@ fn operation_of_caller(request: &ServiceRequest, state: &HttpState) -> Option<&'
     let operation = state.operations.of_request(request.method().as_str(), path);
     let is_known = request.extensions().contains::<Arc<AuthContext>>();
     operation.filter(|_| is_known)
+}
+
+/// Returns memory for the files of a caller that is known.
+fn memory_of_caller(request: &ServiceRequest, state: &HttpState) -> Option<TakenMemory> {
+    let extensions = request.extensions();
+    let auth = extensions.get::<Arc<AuthContext>>()?;
+    Some(state.bodies.memory.of(&auth.principal))
 }
 
 fn is_upgrade(request: &ServiceRequest, state: &HttpState) -> bool {
@@ -180,6 +193,7 @@ async fn read_limited(
 async fn read_with_files(
     request: &mut ServiceRequest,
     state: &HttpState,
+    mut memory: TakenMemory,
 ) -> Result<Bytes, ApiError> {
     let usual = state.bodies.sizes.body_bytes as usize;
     let max = usual.max(MAX_BODY_WITH_FILES);
@@ -187,7 +201,9 @@ async fn read_with_files(
     if declared.is_some_and(|declared| declared <= usual) {
         return read_limited(request, state, usual).await;
     }
-    let mut memory = state.bodies.memory.take(declared)?;
+    if !memory.has_room_for(declared.unwrap_or_default()) {
+        return Err(ApiError::new(ProblemCode::Overloaded));
+    }
     let mut payload = request.take_payload();
     let collected = collect_paced(&mut payload, (max, declared), &mut memory, state).await;
     request.set_payload(payload);
@@ -208,7 +224,11 @@ async fn collect_paced(
         if size > max {
             return Err(ApiError::new(ProblemCode::BodyTooLarge));
         }
-        memory.grow_to(size)?;
+        // In steps: a client that sends slowly occupies little more than what it has sent.
+        let needed = size.next_multiple_of(MEMORY_STEP);
+        memory
+            .grow_to(needed)
+            .map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))?;
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())

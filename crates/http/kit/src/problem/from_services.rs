@@ -11,7 +11,7 @@ use application::{
     principal_limits::TooManyLogBytes,
     turns::{AnswerRejection, NotStaff},
 };
-use domain::{CredentialKind, FaultCode, InputFault, Problem, ProblemCode};
+use domain::{CredentialKind, FaultCode, FileRefusal, InputFault, Problem, ProblemCode};
 use ports::{HomeError, RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
@@ -245,7 +245,8 @@ impl From<ChatError> for ApiError {
                     InputFault::new(format!("/files/{index}"), FaultCode::UnknownValue, detail);
                 Self::faults(ProblemCode::FileTypeNotAccepted, vec![fault])
             }
-            ChatError::FileRefused { index, error } => refused_file(index, error),
+            ChatError::FileRefused { index, refusal } => refused_file(index, refusal),
+            ChatError::FilesNotStored(error) => error.into(),
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::ToolNotOffered { detail } => {
                 Self::invalid("", FaultCode::UnknownValue, detail)
@@ -264,16 +265,12 @@ impl From<ChatError> for ApiError {
 }
 
 /// Returns the error of a file that a message contains, with its place.
-fn refused_file(index: usize, error: FileError) -> ApiError {
-    let error = ApiError::from(error);
-    if error.code.status() != 422 {
-        return error;
-    }
-    let detail = error.detail.as_deref().unwrap_or("is not accepted");
-    let fault = InputFault::new(format!("/files/{index}"), FaultCode::UnknownValue, detail);
+fn refused_file(index: usize, refusal: FileRefusal) -> ApiError {
+    let (pointer, detail) = (format!("/files/{index}"), refusal.to_string());
+    let fault = InputFault::new(pointer, FaultCode::UnknownValue, detail);
     ApiError {
         faults: vec![fault.into()],
-        ..error
+        ..FileError::NotAccepted(refusal).into()
     }
 }
 

@@ -9,7 +9,7 @@ use actix_web::{
     http::header,
     web::{Bytes, Data},
 };
-use application::chat::HeldMemory;
+use application::{TakenMemory, chat::HeldMemory};
 use cpu_pool::PoolError;
 use domain::{AgentDraft, ConversationKey, FaultCode, ProblemCode};
 use futures::{FutureExt, StreamExt as _, future::LocalBoxFuture};
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::{
     auth::unauthenticated,
-    body::{self, BodyError, TakenMemory},
+    body::{self, BodyError},
     problem::ApiError,
     state::HttpState,
 };

@@ -1,6 +1,6 @@
 //! Rows of `files`, `file_uses` and `uploads`.
 
-use domain::{BlobKey, ConversationId, File, FileId, PrincipalId, TenantId, Timestamp};
+use domain::{BlobKey, ConversationId, File, FileId, PrincipalId, TenantId, Timestamp, Uploads};
 
 /// A row of `files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,11 +46,11 @@ pub struct UploadDay {
     pub ends_at: Timestamp,
 }
 
-/// An upload to add to a row of `uploads`.
+/// Uploads to add to a row of `uploads`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadRow {
     /// The day, at most once in a transaction.
     pub day: UploadDay,
-    /// The size of the file.
-    pub bytes: u64,
+    /// The uploads.
+    pub uploads: Uploads,
 }

@@ -41,11 +41,11 @@ relational::statements! {
 
     const COUNT: &str = concat!(
         "insert into uploads (tenant_id, principal, ends_at, files, bytes) \
-        select n.tenant, n.principal, n.ends_at, 1, n.bytes from ",
-        unnest!(1 text, 2 text, 3 timestamptz, 4 bigint),
-        " as n (tenant, principal, ends_at, bytes) where true \
+        select n.tenant, n.principal, n.ends_at, n.files, n.bytes from ",
+        unnest!(1 text, 2 text, 3 timestamptz, 4 bigint, 5 bigint),
+        " as n (tenant, principal, ends_at, files, bytes) where true \
         on conflict (tenant_id, principal, ends_at) do update \
-            set files = uploads.files + 1, bytes = uploads.bytes + excluded.bytes"
+            set files = uploads.files + excluded.files, bytes = uploads.bytes + excluded.bytes"
     );
 
     const DELETE: &str = concat!(
@@ -101,7 +101,8 @@ pub(super) fn count(batch: &mut CteBatch, rows: &[UploadRow]) {
             .column(rows, |row| row.day.tenant.as_str())
             .column(rows, |row| row.day.principal.as_str())
             .column(rows, |row| row.day.ends_at.date_time())
-            .column(rows, |row| row.bytes.cast_signed())
+            .column(rows, |row| row.uploads.files.cast_signed())
+            .column(rows, |row| row.uploads.bytes.cast_signed())
     });
 }
 

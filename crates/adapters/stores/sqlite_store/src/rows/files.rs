@@ -25,9 +25,9 @@ relational::statements! {
                     and f.value ->> 'id' = ?5)";
 
     const COUNT: &str = "\
-        insert into uploads (tenant_id, principal, ends_at, files, bytes) values (?, ?, ?, 1, ?) \
+        insert into uploads (tenant_id, principal, ends_at, files, bytes) values (?, ?, ?, ?, ?) \
         on conflict (tenant_id, principal, ends_at) do update \
-            set files = files + 1, bytes = bytes + excluded.bytes";
+            set files = files + excluded.files, bytes = bytes + excluded.bytes";
 
     const DELETE: &str = "delete from files where tenant_id = ? and id = ?";
 }
@@ -78,7 +78,7 @@ pub(super) fn release<'r>(changes: &mut Changes<'r>, row: &'r FileRelease) {
     );
 }
 
-/// Counts an upload.
+/// Counts uploads.
 pub(super) fn count<'r>(changes: &mut Changes<'r>, row: &'r UploadRow) {
     changes.add(
         COUNT,
@@ -86,7 +86,8 @@ pub(super) fn count<'r>(changes: &mut Changes<'r>, row: &'r UploadRow) {
             row.day.tenant.as_str().into(),
             row.day.principal.as_str().into(),
             row.day.ends_at.into(),
-            row.bytes.cast_signed().into(),
+            row.uploads.files.cast_signed().into(),
+            row.uploads.bytes.cast_signed().into(),
         ],
     );
 }
