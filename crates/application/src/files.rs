@@ -14,8 +14,8 @@ use domain::{
     TypeJudge, UploadPolicy, UploadQuota,
 };
 use ports::{
-    BlobError, BlobStore, BlobStream, BoxError, DocumentError, RepositoryError, WebFile,
-    WebFileSource,
+    BlobError, BlobStore, BlobStream, BoxError, DocumentError, FileScanner, RepositoryError,
+    WebFile, WebFileSource,
 };
 use writes::{DeleteFile, DeleteFileOutcome};
 
@@ -37,6 +37,7 @@ pub struct FileService {
     /// The quota of the uploads of a user.
     quota_of_users: UploadQuota,
     links: FileLinks,
+    scanner: Option<Arc<dyn FileScanner>>,
     web: Option<Arc<dyn WebFileSource>>,
     /// The memory for files that are fetched.
     memory: FileMemory,
@@ -104,8 +105,28 @@ impl FileService {
             accepted,
             quota_of_users,
             links,
+            scanner: None,
             web: None,
             memory: FileMemory::default(),
+        }
+    }
+
+    /// Has all contents scanned before they are accepted.
+    #[must_use]
+    pub fn with_scanner(self, scanner: Option<Arc<dyn FileScanner>>) -> Self {
+        Self { scanner, ..self }
+    }
+
+    /// Rejects a content in which the scanner finds something.
+    pub(crate) async fn scan(&self, content: BlobStream) -> Result<(), FileError> {
+        let Some(scanner) = &self.scanner else {
+            return Ok(());
+        };
+        let is_clean = scanner.is_clean(content).await;
+        if is_clean.map_err(FileError::Unavailable)? {
+            Ok(())
+        } else {
+            Err(FileError::NotAccepted(FileRefusal::Rejected))
         }
     }
 

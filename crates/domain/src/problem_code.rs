@@ -83,6 +83,7 @@ problem_codes! {
     RangeNotSatisfiable = "range_not_satisfiable", 416, "The range begins after the end of the content.", false, "Read the whole content, or a range within the `bytes` of the file.";
     ValidationFailed = "validation_failed", 422, "The request is well-formed but not valid.", false, "Correct every item of `errors`.";
     FileTypeNotAccepted = "file_type_not_accepted", 422, "Files like this are not accepted.", false, "Send a file whose content has one of the types in the documentation.";
+    FileRejected = "file_rejected", 422, "The file is rejected.", false, "Send another file: the scanner of the operator has found something in this one.";
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";
     InvalidRule = "invalid_rule", 422, "A rule is invalid.", false, "Correct the rules named in `errors`.";
     UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";

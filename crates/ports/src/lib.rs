@@ -22,6 +22,7 @@ pub mod event_bus;
 pub mod event_log;
 pub mod feedback_repository;
 mod file_repository;
+pub mod file_scanner;
 pub mod follower_repository;
 pub mod home;
 pub mod id_source;
@@ -72,6 +73,7 @@ pub use event_log::{
 };
 pub use feedback_repository::{FeedbackPage, FeedbackQuery, FeedbackRepository};
 pub use file_repository::FileRepository;
+pub use file_scanner::FileScanner;
 pub use follower_repository::{FollowerPosition, FollowerRepository, FollowerStep};
 pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
 pub use id_source::IdSource;

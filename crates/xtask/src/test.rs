@@ -4,6 +4,7 @@ use std::{num::NonZero, path::PathBuf, process::Command, thread::available_paral
 
 use anyhow::Result;
 use dev_tools::{
+    clamd_server::ClamdProcess,
     environment::variable,
     postgres::{Database, Pooler, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
@@ -52,6 +53,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let database = steps.run("database", || Database::provide(options.install))?;
     if needs_redis(&options.arguments) {
         steps.run("Redis", || RedisProcess::provide(options.install))?;
+    }
+    if needs_clamd(&options.arguments) {
+        steps.run("clamd", || ClamdProcess::provide(options.install))?;
     }
     if options.heavy && needs_s3(&options.arguments) {
         steps.run("S3", S3Process::provide)?;
@@ -177,6 +181,11 @@ fn needs_clients(arguments: &[String]) -> bool {
 /// Returns true if tests may run that start a Redis server.
 fn needs_redis(arguments: &[String]) -> bool {
     tests_one_of(&["api", "redis_nodes"], arguments)
+}
+
+/// Returns true if tests may run that start clamd.
+fn needs_clamd(arguments: &[String]) -> bool {
+    tests_one_of(&["api", "clamd_scanner"], arguments)
 }
 
 /// Returns true if tests may run that start a server with the protocol of S3.

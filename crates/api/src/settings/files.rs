@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use blob_store::BlobStoreAddress;
+use clamd_scanner::ClamdAddress;
 use domain::AcceptedTypes;
 
 use super::values::Values;
 
 const URL: &str = "FILES__URL";
+const SCAN: &str = "FILES__SCAN";
 const TYPES: &str = "FILES__TYPES";
 
 const URL_FORM: &str =
     "file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix";
+const SCAN_FORM: &str = "tcp://host:port or unix:/path";
 const TYPES_FORM: &str = "media types that the service knows, with commas between";
 
 /// Settings of files.
@@ -19,6 +22,8 @@ const TYPES_FORM: &str = "media types that the service knows, with commas betwee
 pub struct FileSettings {
     /// `FILES__URL`: where the contents are stored.
     pub url: Option<BlobStoreAddress>,
+    /// `FILES__SCAN`: clamd, which scans the contents.
+    pub scan: Option<ClamdAddress>,
     /// `FILES__TYPES`: the media types of files that are accepted.
     pub types: AcceptedTypes,
 }
@@ -38,8 +43,10 @@ impl FileSettings {
             }
         });
         let types = values.read_optional(TYPES, TYPES_FORM, |text| text.parse().ok());
+        let scan = values.read_optional(SCAN, SCAN_FORM, |text| text.parse().ok());
         Self {
             url,
+            scan,
             types: types.unwrap_or_default(),
         }
     }

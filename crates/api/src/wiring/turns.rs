@@ -14,6 +14,8 @@ use application::{
     sweep::{LocalTurnReconciler, Sweeper},
     turns::CancellationListener,
 };
+use clamd_scanner::ClamdScanner;
+use ports::FileScanner;
 use tokio::time::Instant;
 use web_documents::{Deadlines, WebDocuments};
 
@@ -58,7 +60,9 @@ fn file_service(parts: &Parts<'_>, cached: &CachedPorts) -> FileService {
     });
     let links = FileLinks::new(parts.public_url.clone(), Arc::clone(&parts.peers.listing));
     let (types, quota) = (settings.files.types.clone(), settings.limits.uploads);
+    let scanner = settings.files.scan.clone().map(ClamdScanner);
     FileService::new(cached.clone(), types, quota, links)
+        .with_scanner(scanner.map(|it| Arc::new(it) as Arc<dyn FileScanner>))
         .with_web(Arc::new(web), parts.file_memory.clone())
 }
 

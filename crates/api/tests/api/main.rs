@@ -54,6 +54,7 @@ mod file_forms;
 mod file_inputs;
 mod file_links;
 mod file_quotas;
+mod file_scans;
 mod files;
 mod followers;
 mod following;

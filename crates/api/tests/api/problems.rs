@@ -23,6 +23,7 @@ const OF_FEATURES: &[ProblemCode] = &[
     ProblemCode::FileNotFound,
     ProblemCode::FileInUse,
     ProblemCode::FileTypeNotAccepted,
+    ProblemCode::FileRejected,
     ProblemCode::RangeNotSatisfiable,
     ProblemCode::InvalidOutput,
     ProblemCode::FilesUnavailable,

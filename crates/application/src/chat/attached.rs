@@ -13,6 +13,7 @@ use domain::{
     file::MAX_FILES,
 };
 use futures::stream;
+use ports::BlobStream;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
@@ -107,19 +108,24 @@ impl NewFile {
         (self.media_type.as_deref(), self.name.as_ref())
     }
 
-    /// Returns it as an upload.
-    pub(super) fn into_upload(self, quota: UploadQuota) -> FileUpload {
-        let content = self.content;
+    /// Returns its content in pieces.
+    pub(super) fn pieces(&self) -> BlobStream {
+        let content = self.content.clone();
         let starts = (0..content.len()).step_by(PIECE_BYTES);
         let pieces = starts.map(move |start| {
             let end = content.len().min(start + PIECE_BYTES);
             Ok(content.slice(start..end))
         });
+        Box::pin(stream::iter(pieces))
+    }
+
+    /// Returns it as an upload.
+    pub(super) fn into_upload(self, quota: UploadQuota) -> FileUpload {
         FileUpload {
+            content: self.pieces(),
             name: self.name,
             declared_type: self.media_type,
             quota,
-            content: Box::pin(stream::iter(pieces)),
         }
     }
 }

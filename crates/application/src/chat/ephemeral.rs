@@ -24,7 +24,9 @@ use self::past_messages::{history, steps};
 use super::{
     AcceptedTurn, AttachedFile, ChatCaller, ChatContext, ChatError, TurnRunner,
     attempt::schema_of,
-    files::{check_files, contents_in_memory, fetch_files, judge_files, known, references},
+    files::{
+        check_files, contents_in_memory, fetch_files, judge_files, known, references, scan_files,
+    },
     target::find_agent,
     tool_choice::check_tool_choice,
 };
@@ -138,6 +140,7 @@ impl TurnRunner {
         check_files(context, known(&pending), (&agent, &chain)).await?;
         let judged = fetch_files(context, principal, pending).await?;
         check_files(context, references(&judged), (&agent, &chain)).await?;
+        scan_files(context, &judged).await?;
         let user_id = chat.user_id.clone();
         let user = context
             .ports

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::{
-    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, HistoryMessage,
-    IdempotencyKey, InputFault, Principal, StoredFile, TenantId, Uploads,
+    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, FileRefusal,
+    HistoryMessage, IdempotencyKey, InputFault, Principal, StoredFile, TenantId, Uploads,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
@@ -17,7 +17,7 @@ use super::{
     command::ChatError,
     fetched_files::Fetcher,
 };
-use crate::{cache::CachedPorts, engines::Candidate};
+use crate::{FileError, cache::CachedPorts, engines::Candidate};
 
 /// The maximum number of files in a request to a model.
 const MAX_FILES: usize = 8;
@@ -70,23 +70,27 @@ pub(super) async fn judge_files<'a>(
         [] => Vec::new(),
         ids => ports.files.find(&caller.tenant, ids).await?,
     };
-    let judge = |(index, file): (usize, &'a AttachedFile)| match file {
-        AttachedFile::Stored(id) => {
-            let file = found.iter().find(|it| it.file.reference.id == *id);
-            let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
-            let file = file.ok_or(ChatError::FileNotFound)?;
-            Ok(PendingFile::Judged(JudgedFile {
-                reference: file.file.reference.clone(),
-                source: Source::Blob(file.blob),
-            }))
-        }
-        AttachedFile::Sent(sent) => {
-            let judged = JudgedFile::new(context, index, sent.file.clone());
-            judged.map(PendingFile::Judged)
-        }
-        AttachedFile::Web(address) => Ok(PendingFile::Web(address)),
-    };
-    attached.iter().enumerate().map(judge).collect()
+    let mut pending = Vec::new();
+    for (index, file) in attached.iter().enumerate() {
+        pending.push(match file {
+            AttachedFile::Stored(id) => {
+                let file = found.iter().find(|it| it.file.reference.id == *id);
+                let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
+                let file = file.ok_or(ChatError::FileNotFound)?;
+                PendingFile::Judged(JudgedFile {
+                    reference: file.file.reference.clone(),
+                    source: Source::Blob(file.blob),
+                })
+            }
+            AttachedFile::Sent(sent) => {
+                let judged = JudgedFile::new(context, sent.file.clone());
+                let refused = |refusal| ChatError::FileRefused { index, refusal };
+                PendingFile::Judged(judged.map_err(refused)?)
+            }
+            AttachedFile::Web(address) => PendingFile::Web(address),
+        });
+    }
+    Ok(pending)
 }
 
 /// Fetches the files on the web, and judges their types.
@@ -102,7 +106,8 @@ pub(super) async fn fetch_files(
             PendingFile::Judged(file) => file,
             PendingFile::Web(address) => {
                 let fetched = web.fetch(index, address).await?;
-                JudgedFile::new(context, index, fetched)?
+                let refused = |refusal| ChatError::FileRefused { index, refusal };
+                JudgedFile::new(context, fetched).map_err(refused)?
             }
         });
     }
@@ -110,16 +115,34 @@ pub(super) async fn fetch_files(
 }
 
 impl JudgedFile {
-    /// Judges a file that is not stored, the one at `index` of its message.
-    fn new(context: &ChatContext, index: usize, file: NewFile) -> Result<Self, ChatError> {
+    /// Judges a file that is not stored.
+    fn new(context: &ChatContext, file: NewFile) -> Result<Self, FileRefusal> {
         let id = FileId::new(context.ports.ids.next_id());
-        let judged = context.files.judge(id, file.declared(), &file.content);
-        let reference = judged.map_err(|refusal| ChatError::FileRefused { index, refusal })?;
+        let reference = context.files.judge(id, file.declared(), &file.content)?;
         Ok(Self {
             reference,
             source: Source::New(file),
         })
     }
+}
+
+/// Has the files that are not stored scanned.
+pub(super) async fn scan_files(
+    context: &ChatContext,
+    judged: &[JudgedFile],
+) -> Result<(), ChatError> {
+    for (index, file) in judged.iter().enumerate() {
+        let Source::New(new) = &file.source else {
+            continue;
+        };
+        match context.files.scan(new.pieces()).await {
+            Err(FileError::NotAccepted(refusal)) => {
+                return Err(ChatError::FileRefused { index, refusal });
+            }
+            scanned => scanned?,
+        }
+    }
+    Ok(())
 }
 
 /// The files of a message whose types are known, with their indexes.

@@ -22,7 +22,7 @@ use super::{
     conversation_locks::{ConversationLock, ConversationLocks},
     files::{
         MessageFiles, check_files, fetch_files, judge_files, known, least_uploads, references,
-        store_files,
+        scan_files, store_files,
     },
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
@@ -152,6 +152,7 @@ impl TurnStarter {
         let judged = fetch_files(context, caller, pending).await?;
         self.check_files(attempt, target, references(&judged), chain)
             .await?;
+        scan_files(context, &judged).await?;
         let stored = store_files(context, attempt, judged).await?;
         *files = MessageFiles::Stored(stored.clone());
         Ok(stored)

@@ -68,7 +68,10 @@ impl FileService {
             // The smallest file.
             self.check_quota(caller, quota, Uploads::of([1])).await?;
         }
-        let placed = self.place(upload).await?;
+        let mut placed = self.place(upload).await?;
+        if self.scanner.is_some() && placed.received.media_type.is_ok() {
+            self.scan_placed(&mut placed).await?;
+        }
         let now = self.ports.clock.now();
         let content = placed.described();
         let entry = idempotency::new_entry(caller, "files.create", key, &content, now);
@@ -112,6 +115,21 @@ impl FileService {
             declared_type: upload.declared_type,
             received: received.finish(&self.accepted),
         })
+    }
+
+    /// Scans a content in the blob store.
+    async fn scan_placed(&self, placed: &mut PlacedContent) -> Result<(), FileError> {
+        let blobs = self.blobs()?;
+        let content = blobs.read(placed.blob, 0..placed.received.bytes).await?;
+        match self.scan(content).await {
+            Err(FileError::NotAccepted(refusal)) => placed.received.media_type = Err(refusal),
+            Err(error) => {
+                self.remove([placed.blob].into_iter()).await;
+                return Err(error);
+            }
+            Ok(()) => {}
+        }
+        Ok(())
     }
 
     /// Removes contents. If this fails, the cleanup finds them.

@@ -23,11 +23,13 @@ use crate::{
 /// one takes it over.
 const CLAIM_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The shortest time between two rounds while the logs grow, so that one round takes the events of many commits.
+/// The shortest pause after a round that has read all events, so that the next one takes the events of many commits.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The pause after a round while the logs grow, in proportion to the time that the round took. For the rest of the
 /// time, the processor and the disk serve those who write.
-const PAUSE_PER_WORK: u32 = 3;
+const PAUSE_PER_WORK: u32 = 9;
+/// The time without a new event after which nobody seems to write. The heads are read every second.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// The size of a page of events.
 const PAGE: PageSize = PageSize {
@@ -76,9 +78,11 @@ impl FollowerRunner {
     }
 
     async fn follow(&mut self) {
-        let mut is_failing = false;
+        let (mut is_failing, mut grown_at) = (false, Instant::now());
         loop {
-            self.heads.mark_unchanged();
+            if self.heads.borrow_and_update().has_changed() {
+                grown_at = Instant::now();
+            }
             let (follower, was_failing) = (self.work.name(), is_failing);
             let (begun, mut has_more) = (Instant::now(), false);
             match round(self.follow_once_in_all()).await {
@@ -97,15 +101,15 @@ impl FollowerRunner {
                     }
                 }
             }
-            let pause = MIN_PAUSE.max(begun.elapsed() * PAUSE_PER_WORK);
-            // The heads are read every second. Without them, the lease is still claimed.
-            let wait = if has_more {
-                Duration::ZERO
-            } else {
-                CLAIM_INTERVAL
-            };
-            if timeout(wait, self.heads.changed()).await.is_ok() {
-                sleep(pause).await;
+            let pause = begun.elapsed() * PAUSE_PER_WORK;
+            if has_more {
+                if grown_at.elapsed() < QUIET {
+                    sleep(pause).await;
+                }
+            // Without new events, the lease is still claimed.
+            } else if timeout(CLAIM_INTERVAL, self.heads.changed()).await.is_ok() {
+                grown_at = Instant::now();
+                sleep(MIN_PAUSE.max(pause)).await;
             }
         }
     }

@@ -28,6 +28,9 @@ pub enum FileRefusal {
     /// It has a type that is not accepted.
     #[error("the file's content is {0}, which is not accepted")]
     NotAccepted(Cow<'static, str>),
+    /// The scanner of the operator has found something in it.
+    #[error("the scanner has found something in the file")]
+    Rejected,
     /// Neither its content nor its declaration says what it is.
     #[error("the type of the file is unknown: neither its content nor its declared type tells it")]
     Unknown,

@@ -29,6 +29,7 @@ const ADAPTERS: &[&str] = &[
     "web_documents",
     "home_client",
     "json_schemas",
+    "clamd_scanner",
 ];
 
 /// The crates of the workspace from the inside out, each with the groups of crates that it may use.
@@ -57,6 +58,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ("redis_nodes", &[PORTS, &["single_node"]]),
     ("web_documents", &[PORTS, &["http_clients"]]),
     ("json_schemas", &[PORTS, &["cpu_pool"]]),
+    ("clamd_scanner", &[PORTS]),
     ("home_client", &[PORTS, &["http_clients", "single_node"]]),
     ("server", &[]),
     ("kit", &[CORE, &["cpu_pool", "server"]]),

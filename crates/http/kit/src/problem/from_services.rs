@@ -279,6 +279,7 @@ impl From<FileError> for ApiError {
         match error {
             FileError::NotFound => Self::new(ProblemCode::FileNotFound),
             FileError::InUse => Self::new(ProblemCode::FileInUse),
+            FileError::NotAccepted(FileRefusal::Rejected) => Self::new(ProblemCode::FileRejected),
             FileError::NotAccepted(refusal) => {
                 Self::new(ProblemCode::FileTypeNotAccepted).with_detail(refusal.to_string())
             }
