@@ -205,6 +205,10 @@ impl AgentService {
         if !unknown.is_empty() {
             return Err(AgentError::UnknownEngine(unknown));
         }
+        let faults = self.engines.faults_of_own(agent, config_before);
+        if !faults.is_empty() {
+            return Err(AgentError::Invalid(faults));
+        }
         let unknown = self.toolbox.unknown_names(agent, before);
         if !unknown.is_empty() {
             return Err(AgentError::UnknownTool(unknown));

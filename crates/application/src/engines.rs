@@ -229,6 +229,18 @@ impl Engines {
         faults
     }
 
+    /// Returns the faults of settings that only the agent's own engine uses, unless both were the same `before`: the
+    /// operator may have changed what the engine accepts.
+    pub fn faults_of_own(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<InputFault> {
+        let config = &agent.config;
+        if before.is_some_and(|it| it.engine == config.engine && it.llm == config.llm) {
+            return Vec::new();
+        }
+        let name = config.engine.as_deref().unwrap_or(&self.default);
+        let own = self.by_name.get(name);
+        own.map_or_else(Vec::new, |own| own.engine.faults(config))
+    }
+
     /// Returns why a schema of replies is not accepted.
     pub async fn fault_of_schema(
         &self,

@@ -64,7 +64,10 @@ fn config(config: &AgentConfig) -> usize {
         &config.fallback_reply,
     ];
     let model = config.llm.as_ref().map_or(0, |llm| {
-        length(llm.model.as_ref()) + texts(llm.stop.iter().flatten())
+        let extra = llm.extra_body.iter().flatten();
+        length(llm.model.as_ref())
+            + texts(llm.stop.iter().flatten())
+            + extra.map(member).sum::<usize>()
     });
     let titles = config.titles.as_ref().map_or(0, |titles| {
         length(titles.engine.as_ref()) + length(titles.model.as_ref())
@@ -163,6 +166,8 @@ mod tests {
             json!({"rules": [{"call": {"tool": "a", "arguments": {text.as_str(): [{"a": null}]}}}]}),
             json!({"rules": [{"call": {"tool": "a", "arguments": {"a": [{"b": text}]}}}]}),
             json!({"llm": {"model": text}}),
+            json!({"llm": {"extraBody": {text.as_str(): 1}}}),
+            json!({"llm": {"extraBody": {"a": [text]}}}),
             json!({"llm": {"stop": [text]}}),
             json!({"tools": [{"name": text}]}),
             json!({"metadata": {"a": text}}),

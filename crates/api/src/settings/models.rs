@@ -18,6 +18,7 @@ const STREAM_OPTIONS: &str = "LLM__STREAM_OPTIONS";
 const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
 const THINK_TAGS: &str = "LLM__THINK_TAGS";
 const INPUTS: &str = "LLM__INPUTS";
+const EXTRA_BODY: &str = "LLM__EXTRA_BODY";
 const PROXY: &str = "LLM__PROXY";
 const FILE_BYTES: &str = "LLM__FILE_BYTES";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
@@ -28,7 +29,8 @@ const PROVIDER_STREAM_OPTIONS: &str = "LLM__PROVIDERS__<ID>__STREAM_OPTIONS";
 const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
 const PROVIDER_THINK_TAGS: &str = "LLM__PROVIDERS__<ID>__THINK_TAGS";
 const PROVIDER_INPUTS: &str = "LLM__PROVIDERS__<ID>__INPUTS";
-const PROVIDER_KEYS: [&str; 8] = [
+const PROVIDER_EXTRA_BODY: &str = "LLM__PROVIDERS__<ID>__EXTRA_BODY";
+const PROVIDER_KEYS: [&str; 9] = [
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
@@ -37,6 +39,7 @@ const PROVIDER_KEYS: [&str; 8] = [
     PROVIDER_MAX_TOKENS_NAME,
     PROVIDER_THINK_TAGS,
     PROVIDER_INPUTS,
+    PROVIDER_EXTRA_BODY,
 ];
 
 /// The engine that `LLM__BASE_URL` configures.
@@ -53,6 +56,8 @@ const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
 pub(super) const BOOLEAN_FORM: &str = "true or false";
 const INPUTS_FORM: &str = "image, pdf and audio, or some of them, with commas between, or none";
+const EXTRA_BODY_FORM: &str =
+    "names of members of requests, with commas between, such as top_k,min_p, or none";
 const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.
@@ -88,6 +93,8 @@ pub struct ModelProvider {
     pub think_tags: Option<bool>,
     /// The kinds of files that the models take; by their server's list if missing.
     pub inputs: Option<FileKinds>,
+    /// The names of the members that agents may add to requests; by the engine if missing.
+    pub extra_body: Option<Vec<String>>,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -103,6 +110,7 @@ impl fmt::Debug for ModelProvider {
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
             .field("inputs", &self.inputs)
+            .field("extra_body", &self.extra_body)
             .finish_non_exhaustive()
     }
 }
@@ -137,6 +145,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
             MAX_TOKENS_NAME,
             THINK_TAGS,
             INPUTS,
+            EXTRA_BODY,
         ]
     } else {
         PROVIDER_KEYS
@@ -154,6 +163,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         values.read_optional(MAX_TOKENS_NAME, MAX_TOKENS_FORM, is_max_completion_tokens);
     let think_tags = values.read_optional(THINK_TAGS, BOOLEAN_FORM, true_or_false);
     let inputs = values.read_optional(INPUTS, INPUTS_FORM, inputs);
+    let extra_body = values.read_optional(EXTRA_BODY, EXTRA_BODY_FORM, member_names);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
         values.require(MODEL, MODEL_FORM);
@@ -168,6 +178,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         max_completion_tokens,
         think_tags,
         inputs,
+        extra_body,
     })
 }
 
@@ -184,6 +195,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     );
     let think_tags = named.read_optional(PROVIDER_THINK_TAGS, BOOLEAN_FORM, true_or_false);
     let inputs = named.read_optional(PROVIDER_INPUTS, INPUTS_FORM, inputs);
+    let extra_body = named.read_optional(PROVIDER_EXTRA_BODY, EXTRA_BODY_FORM, member_names);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
         named.reject_name(PROVIDER_BASE_URL, "an engine");
@@ -199,6 +211,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         max_completion_tokens,
         think_tags,
         inputs,
+        extra_body,
     })
 }
 
@@ -216,6 +229,18 @@ fn inputs(text: &str) -> Option<FileKinds> {
         }
     }
     Some(kinds)
+}
+
+fn member_names(text: &str) -> Option<Vec<String>> {
+    if text.trim() == "none" {
+        return Some(Vec::new());
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_plain);
+    let names = text.split(',').map(str::trim);
+    names
+        .map(|name| is_name(name).then(|| name.to_owned()))
+        .collect()
 }
 
 fn address(text: &str) -> Option<String> {

@@ -128,6 +128,59 @@ async fn errors_point_into_the_request_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn members_of_requests_are_judged_by_the_agents_own_engine() {
+    let api = ApiServerBuilder::default()
+        .setting("LLM__PROVIDERS__PICKY__BASE_URL", "http://127.0.0.1:9/v1")
+        .setting("LLM__PROVIDERS__PICKY__MODEL", "small")
+        .setting("LLM__PROVIDERS__PICKY__EXTRA_BODY", "top_k, service_tier")
+        .start()
+        .await;
+    let llm = json!({"extraBody": {"top_k": 3, "n": 2}});
+    let path = format!("/api/agents/{}", api.agent_id().await);
+    let own = json!({"config": {"engine": "picky", "llm": llm}});
+    let refused = api.writer().patch(&path, own.clone()).await;
+    refused.problem(ProblemCode::ValidationFailed);
+    let expected = (
+        "/config/llm/extraBody/n".to_owned(),
+        "unknown_member".to_owned(),
+    );
+    assert_eq!(refused.faults(), [expected.clone()]);
+    // The rules ignore the members, and a change of the engine shows the fault.
+    let of_rules = json!({"config": {"engine": "rules", "llm": llm}});
+    assert_eq!(
+        api.writer().patch(&path, of_rules).await.ok()["config"]["llm"],
+        llm
+    );
+    let moved = api
+        .writer()
+        .patch(&path, json!({"config": {"engine": "picky"}}))
+        .await;
+    assert_eq!(moved.faults(), [expected]);
+    let fewer = json!({"engine": "picky", "llm": {"extraBody": {"top_k": 3}}});
+    let replaced = api
+        .writer()
+        .put(&format!("{path}/config"), fewer.clone())
+        .await;
+    assert_eq!(replaced.ok()["config"], fewer);
+    // What the operator permits no longer stays, and does not hinder other changes.
+    let api = api
+        .restart(
+            ApiServerBuilder::default()
+                .setting("LLM__PROVIDERS__PICKY__BASE_URL", "http://127.0.0.1:9/v1")
+                .setting("LLM__PROVIDERS__PICKY__MODEL", "small")
+                .setting("LLM__PROVIDERS__PICKY__EXTRA_BODY", "none"),
+        )
+        .await;
+    let renamed = api.writer().patch(&path, json!({"name": "Eve"})).await;
+    assert_eq!(renamed.ok()["config"], fewer);
+    let changed = json!({"config": {"llm": {"temperature": 1}}});
+    let changed = api.writer().patch(&path, changed).await;
+    let expected = "/config/llm/extraBody/top_k".to_owned();
+    assert_eq!(changed.faults(), [(expected, "unknown_member".to_owned())]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_with_removed_engines_can_be_changed_without_adding_unknown_ones() {
     let with_oracles = ApiServerBuilder::default().engine("oracle", scripted().0);
     let api = with_oracles.engine("seer", scripted().0).start().await;

@@ -186,12 +186,12 @@ async fn an_overloaded_engine_is_503_and_nothing_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_uses_the_model_of_the_operator() {
+async fn a_fallback_uses_the_model_of_the_operator_and_no_members_of_the_agent() {
     let (engine, mut script) = scripted();
     let (fallback, mut fallback_script) = scripted();
     let builder = ApiServerBuilder::default().engine("own", engine);
     let api = builder.engine("other", fallback).start().await;
-    let llm = json!({"model": "large", "temperature": 0.5});
+    let llm = json!({"model": "large", "temperature": 0.5, "extraBody": {"top_k": 3}});
     let config = json!({"engine": "own", "fallbacks": ["other"], "llm": llm});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let command = json!({"agentId": agent, "message": "Hello"});
@@ -200,10 +200,12 @@ async fn a_fallback_uses_the_model_of_the_operator() {
         let call = script.next_call().await;
         let llm = call.request.agent.config.llm.clone().unwrap();
         assert_eq!(llm.model.as_deref(), Some("large"));
+        assert!(llm.extra_body.is_some());
         call.fail(ReplyError::TimedOut);
         let call = fallback_script.next_call().await;
         let llm = call.request.agent.config.llm.clone().unwrap();
         assert_eq!((llm.model, llm.temperature), (None, Some(0.5)));
+        assert_eq!(llm.extra_body, None);
         call.fail(ReplyError::TimedOut);
     });
     response.problem(ProblemCode::EngineTimeout);

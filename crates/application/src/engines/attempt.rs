@@ -72,15 +72,20 @@ pub(super) async fn attempt(
     result.map_err(|failed| failed.error)
 }
 
-/// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses
-/// the operator's model. Earlier steps of the same turn are only those of this engine: others appear as the
+/// Returns the request for one engine. The agent's model and its members of requests belong to its own engine; a
+/// fallback uses the operator's model. Earlier steps of the same turn are only those of this engine: others appear as the
 /// calls of an earlier turn.
 pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> ModelRequest {
     let mut request = request.clone();
     let llm = request.agent.config.llm.as_ref();
-    if candidate.is_fallback && llm.is_some_and(|llm| llm.model.is_some()) {
+    let is_own = |llm: &LlmSettings| llm.model.is_some() || llm.extra_body.is_some();
+    if candidate.is_fallback && llm.is_some_and(is_own) {
         let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
-        *llm = llm.take().map(|llm| LlmSettings { model: None, ..llm });
+        *llm = llm.take().map(|llm| LlmSettings {
+            model: None,
+            extra_body: None,
+            ..llm
+        });
     }
     let is_own = |step: &Arc<ModelStep>| step.response.engine == candidate.name;
     if request.tools.is_empty() || !request.earlier_steps.iter().all(is_own) {

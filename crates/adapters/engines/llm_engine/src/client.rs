@@ -20,6 +20,7 @@ use crate::{
     address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
     dialect::{Dialect, Dialects},
     error::LlmError,
+    extra_body::ExtraBody,
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
@@ -47,6 +48,7 @@ pub(crate) struct Upstream {
     pub(crate) streams: bool,
     pub(crate) think_tags: Option<bool>,
     pub(crate) inputs: Option<FileKinds>,
+    pub(crate) extra_body: ExtraBody,
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
@@ -83,6 +85,7 @@ impl Upstream {
             streams: options.streams,
             think_tags: options.think_tags,
             inputs: options.inputs,
+            extra_body: ExtraBody::new(options.extra_body.clone())?,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
             is_unreachable: AtomicBool::new(false),
@@ -114,6 +117,7 @@ impl Upstream {
             max_completion_tokens: max_tokens.filter(|_| dialect.max_completion_tokens),
             seed: agent.seed,
             stop: agent.stop.clone().unwrap_or_default(),
+            reasoning_effort: dialect.effort_for(Some(agent)),
         }
     }
 

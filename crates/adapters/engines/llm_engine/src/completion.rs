@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FileKinds, FinishReason, LlmSettings, ResponseSchema};
+use domain::{FileKinds, FinishReason, LlmSettings, ReasoningEffort, ResponseSchema};
 use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
@@ -106,8 +106,12 @@ impl Completion {
                 Err(error) => error,
             };
             if let LlmError::UpstreamError(refusal) = &error
-                && let Some(dialect) =
-                    (self.upstream.dialects).after_refusal(first_dialect, self.dialect, refusal)
+                && let Some(dialect) = self.upstream.dialects.after_refusal(
+                    first_dialect,
+                    self.dialect,
+                    self.settings.as_ref(),
+                    refusal,
+                )
             {
                 self.dialect = dialect;
                 self.log_refusal(&error);
@@ -150,13 +154,15 @@ impl Completion {
     }
 
     fn log_refusal(&self, error: &LlmError) {
+        let effort = self.dialect.effort_for(self.settings.as_ref());
         tracing::info!(
             engine = self.upstream.engine,
             error = ports::error::one_line(error),
             model = self.model.as_deref().map(sanitize),
             stream_options = self.dialect.stream_options,
             max_completion_tokens = self.dialect.max_completion_tokens,
-            "LLM server refused a parameter; repeating the request without it"
+            reasoning_effort = effort.as_ref().map(ReasoningEffort::as_str),
+            "LLM server refused a parameter; repeating the request without it or with another value"
         );
     }
 
@@ -189,6 +195,7 @@ impl Completion {
             tool_choice: has_tools.then(tool_choice).flatten(),
             parallel_tool_calls: tool_use.parallel.filter(|_| has_tools && self.may_call),
             response_format: schema.map(|it| ResponseFormat::of_schema(it.value())),
+            extra_body: &upstream.extra_body.members(self.settings.as_ref()),
         };
         let body = serde_json::to_vec(&request)
             .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;

@@ -6,7 +6,8 @@
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
 //! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
 //! and `tool_call_accumulator` assembles its tool calls. `prompt` builds the messages for the model, `wire` is the
-//! format of requests and responses, `dialect` what servers refuse of it, and `error` and
+//! format of requests and responses, `extra_body` what agents add to them, `dialect` and `efforts` what servers
+//! refuse of it, and `error` and
 //! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
 //! calls. `model_list` is the list of a server's models.
 //!
@@ -20,8 +21,10 @@ mod chunk_template;
 mod client;
 mod completion;
 mod dialect;
+mod efforts;
 mod engine;
 mod error;
+mod extra_body;
 mod model_list;
 mod options;
 mod paced_body;

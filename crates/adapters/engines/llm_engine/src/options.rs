@@ -7,6 +7,8 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+use crate::extra_body::DEFAULT_EXTRA_BODY;
+
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
 const MAX_IDLE_CONNECTIONS: usize = 1_024;
@@ -35,6 +37,8 @@ pub struct LlmOptions {
     /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
+    /// The names of the members that agents may add to requests.
+    pub extra_body: Vec<String>,
     /// The kinds of files that the models take. If missing, those that the list of models names for each.
     pub inputs: Option<FileKinds>,
     /// The time limits of the server.
@@ -68,6 +72,7 @@ impl LlmOptions {
             stream_options: None,
             max_completion_tokens: None,
             think_tags: None,
+            extra_body: DEFAULT_EXTRA_BODY.map(str::to_owned).to_vec(),
             inputs: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
@@ -92,6 +97,7 @@ impl fmt::Debug for LlmOptions {
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
+            .field("extra_body", &self.extra_body)
             .field("inputs", &self.inputs)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
@@ -110,6 +116,9 @@ pub enum LlmOptionsError {
     /// The URL of the proxy is invalid.
     #[error("the proxy must be http:// or https:// with a host")]
     Proxy,
+    /// Agents cannot add a member that the service sends itself.
+    #[error("agents cannot be allowed to send '{0}', which the service sends itself")]
+    ExtraBody(String),
     /// The client cannot be built, for example because certificates are missing.
     #[error("the HTTP client of the provider cannot be built")]
     Client(#[source] ports::BoxError),
