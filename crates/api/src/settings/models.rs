@@ -89,7 +89,7 @@ pub struct ModelProvider {
     pub stream_options: Option<bool>,
     /// True to name the limit of tokens `max_completion_tokens`; learned from refusals if missing.
     pub max_completion_tokens: Option<bool>,
-    /// True to remove `<think>…</think>` from the beginning of replies; depends on the server if missing.
+    /// True if `<think>…</think>` at the beginning of replies is reasoning; depends on the server if missing.
     pub think_tags: Option<bool>,
     /// The kinds of files that the models take; by their server's list if missing.
     pub inputs: Option<FileKinds>,

@@ -111,6 +111,7 @@ mod tests {
     #[case::finish_reason(json!({"choices": [{"delta": {"content": "b"}, "finish_reason": "stop"}]}))]
     #[case::refusal(json!({"choices": [{"delta": {"content": "b", "refusal": "c"}}]}))]
     #[case::reasoning(json!({"choices": [{"delta": {"content": "b", "reasoning_content": "c"}}]}))]
+    #[case::reasoning_by_another_name(json!({"choices": [{"delta": {"content": "b", "reasoning": "c"}}]}))]
     #[case::tool_calls(json!({"choices": [{"delta": {"content": "b", "tool_calls": []}}]}))]
     #[case::message(json!({"choices": [{"message": {"content": "b"}}]}))]
     #[case::delta_and_message(json!({"choices": [{"delta": {"content": "b"}, "message": {"content": "c"}}]}))]

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FileKinds, FinishReason, LlmSettings, ReasoningEffort, ResponseSchema};
+use domain::{
+    FileKinds, FinishReason, LlmSettings, ReasoningEffort, ResponseSchema, ShowReasoning,
+};
 use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
@@ -93,8 +95,13 @@ impl Completion {
     async fn complete(&mut self) -> Result<ResponseAccumulator, LlmError> {
         let first_dialect = self.dialect;
         let mut request = self.request()?;
+        let (shows_reasoning, mut has_shown_reasoning) = (self.shows_reasoning(), false);
         loop {
-            let mut response = ResponseAccumulator::default();
+            let mut response = if shows_reasoning {
+                ResponseAccumulator::showing_reasoning(has_shown_reasoning)
+            } else {
+                ResponseAccumulator::default()
+            };
             let error = match self.send_once(&request, &mut response).await {
                 Ok(()) => {
                     if self.dialect != first_dialect {
@@ -105,6 +112,7 @@ impl Completion {
                 }
                 Err(error) => error,
             };
+            has_shown_reasoning |= response.has_shown_reasoning;
             if let LlmError::UpstreamError(refusal) = &error
                 && let Some(dialect) = self.upstream.dialects.after_refusal(
                     first_dialect,
@@ -130,6 +138,13 @@ impl Completion {
             self.log_retry(&error, pause);
             sleep(pause).await;
         }
+    }
+
+    /// Returns whether somebody may see the reasoning. Nobody, if only a newer version knows the value.
+    fn shows_reasoning(&self) -> bool {
+        let settings = self.settings.as_ref();
+        let shown = settings.and_then(|settings| settings.show_reasoning);
+        matches!(shown, Some(ShowReasoning::Staff | ShowReasoning::Everyone))
     }
 
     async fn send_once(

@@ -34,7 +34,7 @@ pub struct LlmOptions {
     /// True to send the limit of tokens as `max_completion_tokens`, false as `max_tokens`. If missing,
     /// the first is sent once a model refuses the second.
     pub max_completion_tokens: Option<bool>,
-    /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
+    /// True if `<think>…</think>` at the beginning of a reply is reasoning. If missing, it is so for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
     /// The names of the members that agents may add to requests.

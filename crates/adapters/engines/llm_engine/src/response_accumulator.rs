@@ -1,6 +1,6 @@
 //! Collects the response to one request.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem::take};
 
 use domain::{FinishReason, Usage};
 use serde_json::Value;
@@ -24,7 +24,16 @@ pub(crate) struct ResponseAccumulator {
     /// The number of bytes of the text that [`Self::take_new_text`] has returned.
     taken: usize,
     thoughts: ThoughtFilter,
+    /// The reasoning that the server may want to see again.
     pub(crate) reasoning: String,
+    /// The reasoning that [`Self::take_new_reasoning`] returns next; `None` if nobody may see any.
+    new_reasoning: Option<String>,
+    /// The number of bytes of reasoning that was shown and not kept.
+    shown_bytes: usize,
+    /// Precedes the first reasoning that is shown.
+    reasoning_prefix: &'static str,
+    /// Reasoning was shown.
+    pub(crate) has_shown_reasoning: bool,
     pub(crate) calls: ToolCallAccumulator,
     pub(crate) finish_reason: Option<FinishReason>,
     /// More content followed a finish reason. Such a server sends a reason with every chunk, so a
@@ -34,6 +43,17 @@ pub(crate) struct ResponseAccumulator {
 }
 
 impl ResponseAccumulator {
+    /// Creates a response whose reasoning is returned as it arrives. `is_repeated` separates it from the reasoning of
+    /// an earlier try.
+    pub(crate) fn showing_reasoning(is_repeated: bool) -> Self {
+        Self {
+            thoughts: ThoughtFilter::keeping(),
+            new_reasoning: Some(String::new()),
+            reasoning_prefix: if is_repeated { "\n\n" } else { "" },
+            ..Self::default()
+        }
+    }
+
     /// Returns whether text or a tool call has arrived. The request is not repeated after that.
     pub(crate) fn has_output(&self) -> bool {
         !self.text.is_empty() || !self.calls.is_empty()
@@ -94,6 +114,17 @@ impl ResponseAccumulator {
         new
     }
 
+    /// Returns the reasoning since the last call; none if nobody may see it.
+    pub(crate) fn take_new_reasoning(&mut self) -> String {
+        let mut new = self.new_reasoning.as_mut().map(take).unwrap_or_default();
+        new.push_str(&self.thoughts.take());
+        if new.is_empty() {
+            return new;
+        }
+        self.has_shown_reasoning = true;
+        take(&mut self.reasoning_prefix).to_owned() + &new
+    }
+
     fn push_chunk(&mut self, chunk: Chunk<'_>, key: Option<&str>) -> Result<(), LlmError> {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
@@ -117,6 +148,11 @@ impl ResponseAccumulator {
     }
 
     fn push_part(&mut self, part: Part<'_>) -> Result<(), LlmError> {
+        if let Some(new) = &mut self.new_reasoning {
+            let reasoning = replace_nul(part.reasoning());
+            self.shown_bytes += reasoning.len();
+            new.push_str(&reasoning);
+        }
         let content = part.content.map(Content::into_text);
         for text in content.into_iter().chain(part.refusal.map(Cow::Owned)) {
             self.text.push_str(&self.thoughts.push(replace_nul(text)));
@@ -140,7 +176,8 @@ impl ResponseAccumulator {
     }
 
     fn size(&self) -> usize {
-        self.text.len() + self.thoughts.bytes() + self.reasoning.len() + self.calls.bytes()
+        let reasoning = self.reasoning.len().max(self.shown_bytes);
+        self.text.len() + self.thoughts.bytes() + reasoning + self.calls.bytes()
     }
 }
 
@@ -277,6 +314,27 @@ mod tests {
         push(&mut response, &chunk).unwrap();
         assert_eq!(response.text, "No.");
         assert_eq!(response.reasoning, "hm");
+    }
+
+    #[test]
+    fn reasoning_is_returned_once_if_somebody_may_see_it() {
+        let chunk = json!({"choices": [{"delta": {"reasoning": "h\0m"}}]});
+        let mut hidden = ResponseAccumulator::default();
+        push(&mut hidden, &chunk).unwrap();
+        assert_eq!(hidden.take_new_reasoning(), "");
+        assert!(hidden.is_empty(), "other names are not kept");
+        for (is_repeated, expected) in [(false, "h\u{fffd}m"), (true, "\n\nh\u{fffd}m")] {
+            let mut shown = ResponseAccumulator::showing_reasoning(is_repeated);
+            assert_eq!(shown.take_new_reasoning(), "");
+            assert!(!shown.has_shown_reasoning);
+            push(&mut shown, &chunk).unwrap();
+            assert_eq!(shown.take_new_reasoning(), expected);
+            assert_eq!(shown.take_new_reasoning(), "");
+            assert!(shown.has_shown_reasoning && !shown.has_output());
+            let large = "a".repeat(MAX_RESPONSE_BYTES);
+            let large = json!({"choices": [{"delta": {"reasoning": large}}]});
+            push(&mut shown, &large).unwrap_err();
+        }
     }
 
     #[test]

@@ -47,14 +47,14 @@ pub(crate) async fn read_response(
             };
             reader.read(start, began, key, accumulator, sender).await?;
             accumulator.finish_text();
-            sender.send_text(accumulator.take_new_text()).await;
+            send_new(accumulator, sender).await;
         }
         Some(BodyForm::Json) => {
             let json = read_whole(start, &body, timeouts).await?;
             push_chunk(&json, key, &mut ChunkTemplate::default(), accumulator)?;
             decide_thoughts(models, accumulator).await;
             accumulator.finish_text();
-            sender.send_text(accumulator.take_new_text()).await;
+            send_new(accumulator, sender).await;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
                 let reason = "the upstream's response has no finish reason";
@@ -70,6 +70,13 @@ pub(crate) async fn read_response(
         Some(_) => Ok(()),
         None => Err(LlmError::Incomplete),
     }
+}
+
+/// Sends what has arrived since the last time.
+async fn send_new(accumulator: &mut ResponseAccumulator, sender: &ChunkSender) {
+    let reasoning = accumulator.take_new_reasoning();
+    sender.send_reasoning(reasoning).await;
+    sender.send_text(accumulator.take_new_text()).await;
 }
 
 /// Finds out whether a tag of thoughts at the beginning of the text has a meaning.
@@ -239,7 +246,7 @@ impl StreamReader<'_> {
             // Only the first piece must not wait.
             self.body.pace();
         }
-        sender.send_text(accumulator.take_new_text()).await;
+        send_new(accumulator, sender).await;
         result
     }
 

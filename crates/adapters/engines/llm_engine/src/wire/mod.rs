@@ -5,6 +5,7 @@ mod lenient;
 mod request;
 mod response;
 mod surrogates;
+mod usage;
 
 pub(crate) use request::{
     AssistantToolCall, AudioData, CompletionRequest, ContentPart, FileData, Function, FunctionCall,

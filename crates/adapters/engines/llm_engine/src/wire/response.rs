@@ -9,10 +9,7 @@ use serde::{
 };
 use serde_json::{Value, from_str, value::RawValue};
 
-use super::lenient;
-
-/// The maximum number of tokens that is plausible for one request.
-const MAX_TOKENS: f64 = 1e9;
+use super::{lenient, usage::read_usage};
 
 /// One event of a stream, or a whole response: they differ in the member that contains the text.
 #[derive(Default, Deserialize)]
@@ -53,7 +50,8 @@ impl<'a> Chunk<'a> {
                 refusal: None,
                 reasoning_content: None,
                 tool_calls: None,
-            } => Some(text),
+                ..
+            } if part.reasoning().is_empty() => Some(text),
             _ => None,
         }
     }
@@ -87,8 +85,41 @@ pub(crate) struct Part<'a> {
     pub(crate) refusal: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) reasoning_content: Option<String>,
+    /// The reasoning under other names, which some servers send beside each other.
+    #[serde(default, deserialize_with = "lenient::text")]
+    reasoning: Option<String>,
+    #[serde(default, deserialize_with = "lenient::list")]
+    reasoning_details: Option<Vec<ReasoningDetail>>,
     #[serde(default, deserialize_with = "lenient::list")]
     pub(crate) tool_calls: Option<Vec<CallPart>>,
+}
+
+impl Part<'_> {
+    /// The reasoning, under the first of its names that has a text.
+    pub(crate) fn reasoning(&self) -> Cow<'_, str> {
+        let named = [&self.reasoning_content, &self.reasoning];
+        let mut named = named.into_iter().flatten();
+        if let Some(text) = named.find(|text| !text.is_empty()) {
+            return Cow::Borrowed(text);
+        }
+        let details = self.reasoning_details.iter().flatten();
+        let details = details.filter_map(|it| it.text.as_deref().or(it.summary.as_deref()));
+        let thoughts = match &self.content {
+            Some(Content::Parts(parts)) => parts.as_slice(),
+            _ => &[],
+        };
+        let thoughts = thoughts.iter().flat_map(ContentPart::thoughts);
+        Cow::Owned(details.chain(thoughts).collect())
+    }
+}
+
+/// A piece of reasoning, or of a summary of it. Encrypted ones have neither.
+#[derive(Deserialize)]
+struct ReasoningDetail {
+    #[serde(default, deserialize_with = "lenient::text")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
+    summary: Option<String>,
 }
 
 /// Text, or a list of parts some of which are text. Text is copied only if it contains escapes.
@@ -97,13 +128,22 @@ pub(crate) enum Content<'a> {
     Parts(Vec<ContentPart>),
 }
 
-/// One part of a list. Parts that are not text, such as reasoning, are ignored.
+/// One part of a list. Parts that are neither text nor reasoning are ignored.
 #[derive(Deserialize)]
 pub(crate) struct ContentPart {
     #[serde(default, rename = "type", deserialize_with = "lenient::text")]
     pub(crate) kind: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) text: Option<String>,
+    #[serde(default, deserialize_with = "lenient::list")]
+    thinking: Option<Vec<ReasoningDetail>>,
+}
+
+impl ContentPart {
+    fn thoughts(&self) -> impl Iterator<Item = &str> {
+        let thoughts = self.thinking.iter().flatten();
+        thoughts.filter_map(|thought| thought.text.as_deref())
+    }
 }
 
 /// Written by hand, because a derived implementation of an untagged enum would copy every piece of
@@ -202,63 +242,6 @@ fn text_or_json<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, 
     }
 }
 
-/// Reads the token usage. Implausible counts are ignored and never fail the response. A count that
-/// is missing beside a valid one is zero, since some servers omit zeros.
-fn read_usage(raw: &RawValue) -> Option<Usage> {
-    #[derive(Deserialize)]
-    struct RawUsage<'a> {
-        #[serde(default, borrow)]
-        prompt_tokens: Option<&'a RawValue>,
-        #[serde(default, borrow)]
-        completion_tokens: Option<&'a RawValue>,
-        #[serde(default, borrow)]
-        prompt_tokens_details: Option<&'a RawValue>,
-        #[serde(default, borrow)]
-        completion_tokens_details: Option<&'a RawValue>,
-    }
-    let raw: RawUsage<'_> = from_str(raw.get()).ok()?;
-    if raw.prompt_tokens.is_none() && raw.completion_tokens.is_none() {
-        return None;
-    }
-    let read = |count: Option<&RawValue>| count.map_or(Some(0), read_count);
-    let (input_tokens, output_tokens) = (read(raw.prompt_tokens)?, read(raw.completion_tokens)?);
-    let part = |count: Option<&RawValue>, all| read_count(count?).filter(|part| *part <= all);
-    let (prompt, completion) = (raw.prompt_tokens_details, raw.completion_tokens_details);
-    Some(Usage {
-        input_tokens,
-        output_tokens,
-        cached_input_tokens: part(TokenDetails::read(prompt).cached_tokens, input_tokens),
-        reasoning_tokens: part(
-            TokenDetails::read(completion).reasoning_tokens,
-            output_tokens,
-        ),
-    })
-}
-
-/// The parts of a token count.
-#[derive(Default, Deserialize)]
-struct TokenDetails<'a> {
-    #[serde(default, borrow)]
-    cached_tokens: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    reasoning_tokens: Option<&'a RawValue>,
-}
-
-impl<'a> TokenDetails<'a> {
-    fn read(raw: Option<&'a RawValue>) -> Self {
-        let details = raw.and_then(|raw| from_str(raw.get()).ok());
-        details.unwrap_or_default()
-    }
-}
-
-/// Reads a count. Some servers write integers as `12.0`.
-fn read_count(raw: &RawValue) -> Option<i64> {
-    let count: f64 = from_str(raw.get()).ok()?;
-    let is_valid = count.fract() == 0.0 && (0.0..=MAX_TOKENS).contains(&count);
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
-    is_valid.then_some(count as i64)
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -312,6 +295,19 @@ mod tests {
         assert_eq!(part.content.unwrap().into_text(), "Hi");
     }
 
+    #[rstest]
+    #[case(json!({"reasoning_content": "a", "reasoning": "b"}), "a")]
+    #[case(json!({"reasoning_content": "", "reasoning": "b", "reasoning_details": [{"text": "c"}]}), "b")]
+    #[case(json!({"reasoning_details": [{"type": "reasoning.text", "text": "a"}, {"type": "reasoning.encrypted", "data": "x"}, {"summary": "b"}, 5]}), "ab")]
+    #[case(json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "x"}]}), "a")]
+    #[case(json!({"reasoning": {"effort": "low"}, "reasoning_details": {}, "content": "x"}), "")]
+    #[case(json!({"reasoning": null, "reasoning_details": null, "content": [{"type": "thinking", "thinking": "x"}]}), "")]
+    fn reasoning_has_several_names(#[case] part: Value, #[case] expected: &str) {
+        let json = part.to_string();
+        let part: Part<'_> = from_str(&json).unwrap();
+        assert_eq!(part.reasoning(), expected);
+    }
+
     #[test]
     fn a_chunk_of_nulls_is_read() {
         let chunk = r#"{"choices": null, "usage": null, "error": null}"#;
@@ -324,64 +320,5 @@ mod tests {
             panic!("one choice")
         };
         assert!(choice.finish_reason.is_none());
-    }
-
-    #[rstest]
-    #[case(r#"{"cached_tokens": 7}"#, r#"{"reasoning_tokens": 2.0}"#, (Some(7), Some(2)))]
-    #[case(r#"{"cached_tokens": 0, "audio_tokens": 1}"#, "{}", (Some(0), None))]
-    #[case(r#"{"reasoning_tokens": 1}"#, r#"{"cached_tokens": 1}"#, (None, None))]
-    #[case(r#"{"cached_tokens": 8}"#, r#"{"reasoning_tokens": 3}"#, (None, None))]
-    #[case(r#"{"cached_tokens": null}"#, r#"{"reasoning_tokens": -1}"#, (None, None))]
-    #[case("null", "5", (None, None))]
-    #[case("[]", r#""many""#, (None, None))]
-    fn implausible_details_are_unknown(
-        #[case] prompt: &str,
-        #[case] completion: &str,
-        #[case] (cached_input_tokens, reasoning_tokens): (Option<i64>, Option<i64>),
-    ) {
-        let chunk = format!(
-            r#"{{"usage": {{"prompt_tokens": 7, "completion_tokens": 2,
-                "prompt_tokens_details": {prompt}, "completion_tokens_details": {completion}}}}}"#
-        );
-        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
-        let expected = Usage {
-            input_tokens: 7,
-            output_tokens: 2,
-            cached_input_tokens,
-            reasoning_tokens,
-        };
-        assert_eq!(chunk.usage(), Some(expected));
-    }
-
-    #[rstest]
-    #[case(r#"{"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}"#, Some((7, 2)))]
-    #[case(r#"{"prompt_tokens": 7.0, "completion_tokens": 2e0}"#, Some((7, 2)))]
-    #[case(r#"{"prompt_tokens": 7, "completion_tokens": null}"#, Some((7, 0)))]
-    #[case(r#"{"completion_tokens": 2}"#, Some((0, 2)))]
-    #[case(r#"{"prompt_tokens": 7, "completion_tokens": -1}"#, None)]
-    #[case(r#"{"prompt_tokens": 7, "completion_tokens": 2.5}"#, None)]
-    #[case(r#"{"prompt_tokens": 7, "completion_tokens": "2"}"#, None)]
-    #[case(r#"{"prompt_tokens": [7], "completion_tokens": {}}"#, None)]
-    #[case(r#"{"prompt_tokens": 1000000001, "completion_tokens": 2}"#, None)]
-    #[case(
-        r#"{"prompt_tokens": 9223372036854775808, "completion_tokens": 2}"#,
-        None
-    )]
-    #[case(r#"{"prompt_tokens": 1e999, "completion_tokens": 2}"#, None)]
-    #[case("{}", None)]
-    #[case("null", None)]
-    #[case("[]", None)]
-    #[case("\"many\"", None)]
-    #[case("-1e999", None)]
-    fn implausible_usage_is_ignored(#[case] usage: &str, #[case] expected: Option<(i64, i64)>) {
-        let chunk = format!(r#"{{"usage": {usage}, "choices": []}}"#);
-        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
-        let expected = expected.map(|(input_tokens, output_tokens)| Usage {
-            input_tokens,
-            output_tokens,
-            ..Usage::default()
-        });
-        assert_eq!(chunk.usage(), expected);
-        assert!(chunk.choices.is_some());
     }
 }

@@ -76,7 +76,7 @@ async fn efforts(wanted: ReasoningEffort, refusals: &[&str], replies: usize) -> 
     let (upstream, engine) = fixture(refusals.chain([text_stream("Hi")])).await;
     let mut request = limited("a");
     let llm = Arc::make_mut(&mut request.agent).config.llm.as_mut();
-    llm.unwrap().reasoning_effort = Some(wanted);
+    llm.expect("settings").reasoning_effort = Some(wanted);
     for _ in 0..replies {
         assert_eq!(collect_reply(&engine, request.clone()).await.text(), "Hi");
     }

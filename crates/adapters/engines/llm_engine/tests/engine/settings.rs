@@ -93,7 +93,7 @@ async fn members_that_the_operator_does_not_permit_are_faults() {
     let pointers = |options: &LlmOptions| {
         let engine = LlmReplyEngine::new(options.clone()).unwrap();
         let faults = engine.faults(&config).into_iter();
-        faults.map(|it| it.pointer.to_string()).collect::<Vec<_>>()
+        faults.map(|it| it.pointer).collect::<Vec<_>>()
     };
     let at = |name: &str| format!("/config/llm/extraBody/{name}");
     assert_eq!(pointers(&options), [at("a~1b"), at("service_tier")]);
