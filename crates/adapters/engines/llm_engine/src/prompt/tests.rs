@@ -92,7 +92,7 @@ fn without_a_system_role_its_text_begins_the_first_message() {
 }
 
 #[test]
-fn placeholders_are_filled_and_the_context_is_last() {
+fn placeholders_are_filled_and_the_context_precedes_what_depends_on_the_history() {
     let mut request = request_after(&[(Role::Agent, "Hi Eve".to_owned())]);
     let config = &mut Arc::make_mut(&mut request.agent).config;
     config.instructions =
@@ -113,9 +113,10 @@ fn placeholders_are_filled_and_the_context_is_last() {
         text.contains("Address Eve (ada), not {{user.name}}."),
         "{text}"
     );
+    let greeting = format!("\n\n# Greeting\n{GREETING_NOTE}\nHi Eve");
     let context =
         format!("\n\n# Context\n{CONTEXT_NOTE}\nOn plan Pro. {{{{user.id}}}}\n\nOrder A-77.");
-    assert!(text.ends_with(&context), "{text}");
+    assert!(text.ends_with(&format!("{context}{greeting}")), "{text}");
     // The text before the context does not depend on it.
     let name = request.user.as_ref().and_then(|user| user.name.clone());
     let nothing = domain::UserDraft {
@@ -125,7 +126,9 @@ fn placeholders_are_filled_and_the_context_is_last() {
     let nothing = nothing.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
     request.user = Some(Arc::new(nothing));
     request.context = None;
-    assert_eq!(text.strip_suffix(&context), Some(&*system(&request)));
+    let before = text.replace(&context, "");
+    assert_eq!(before, system(&request));
+    assert!(text.starts_with(before.strip_suffix(&greeting).unwrap_or_default()));
 }
 
 #[test]
