@@ -37,6 +37,20 @@ const Basics = () => {
   );
 };
 
+/** The text of a fallback: the name of an engine, or this and a model. */
+const fallbackText = (fallback: unknown): string => {
+  if (typeof fallback === "string") return fallback;
+  const { engine, model } = fallback as { engine?: unknown; model?: unknown };
+  return typeof engine === "string" && typeof model === "string" ? `${engine}: ${model}` : JSON.stringify(fallback);
+};
+
+/** The fallback of a text. */
+const fallbackOf = (text: string, engines: readonly { name: string }[]): unknown => {
+  if (text.startsWith("{")) return JSON.parse(text);
+  const at = engines.some(({ name }) => name === text) ? -1 : text.indexOf(": ");
+  return at < 0 ? text : { engine: text.slice(0, at), model: text.slice(at + 2) };
+};
+
 const Replies = () => {
   const { engines } = useCatalogue();
   const { value: chosen } = useField("/engine");
@@ -67,9 +81,15 @@ const Replies = () => {
         pointer="/fallbacks"
         label="Fallbacks"
         isClosed
-        suggestions={engines.map((known) => ({ value: known.name, detail: known.available ? undefined : "not available now" }))}
+        read={fallbackText}
+        write={(item) => fallbackOf(item, engines)}
+        suggestions={engines.flatMap((known) => {
+          const detail = known.available ? undefined : "not available now";
+          const models = known.models ?? [];
+          return [known.name, ...models.map((model) => fallbackText({ engine: known.name, model }))].map((value) => ({ value, detail }));
+        })}
         placeholder="None"
-        hint="Engines that answer, in this order, if the one before has failed."
+        hint="Engines that answer, in this order, if the one before has failed: with the operator’s model, or with the one after the colon."
       />
       <TextField pointer="/instructions" label="Instructions" rows={4} hint="An additional system prompt for language models." />
       <TextField pointer="/greeting" label="Greeting" rows={2} hint="The first message of a conversation that is created empty." />

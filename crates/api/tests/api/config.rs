@@ -3,9 +3,11 @@
 use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::json;
+use sqlx::ConnectOptions as _;
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
+    postgres::Database,
     script::scripted,
 };
 
@@ -79,11 +81,21 @@ async fn errors_point_into_the_request_body() {
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let cases = [
         (
-            json!({"engine": "gpt", "fallbacks": ["rules", "echo"]}),
+            json!({"engine": "gpt", "fallbacks": ["rules", "echo", {"engine": "echo", "model": "m"}]}),
             ProblemCode::UnknownEngine,
             [
                 ("/engine", "unknown_value"),
                 ("/fallbacks/1", "unknown_value"),
+                ("/fallbacks/2/engine", "unknown_value"),
+            ]
+            .as_slice(),
+        ),
+        (
+            json!({"fallbacks": [{"engine": "rules"}, {"engine": "rules", "model": "m", "x": 1}]}),
+            ProblemCode::ValidationFailed,
+            [
+                ("/fallbacks/0/model", "required"),
+                ("/fallbacks/1/x", "unknown_member"),
             ]
             .as_slice(),
         ),
@@ -124,6 +136,32 @@ async fn errors_point_into_the_request_body() {
         json!({}),
         "nothing was kept"
     );
+    api.stop().await;
+}
+
+/// An older process could not read such an agent.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_fallback_names_a_model_beside_a_process_of_an_earlier_version() {
+    let database = Database::make().await;
+    let on_postgres = || ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    let api = on_postgres().start().await;
+    let mut connection = database.options().connect().await.expect("it answers");
+    let older = "insert into nodes (id, level, lease_until) \
+        values (gen_random_uuid(), $1, now() + interval '1 hour')";
+    let inserted = sqlx::query(older)
+        .bind(domain::LEVEL - 1)
+        .execute(&mut connection);
+    inserted.await.expect("the statement is valid");
+    let api = api.restart(on_postgres()).await;
+    let fallback = json!({"engine": "rules", "model": "m"});
+    let draft = json!({"name": "Ada", "config": {"fallbacks": [fallback]}});
+    let refused = api.writer().post("/api/agents", draft).await;
+    refused.problem(ProblemCode::Upgrading);
+    let draft = json!({"name": "Ada", "config": {"fallbacks": ["rules"]}});
+    let path = format!("/api/agents/{}", id_of(&api.agent(draft).await));
+    let change = json!({"config": {"fallbacks": [fallback]}});
+    let refused = api.writer().patch(&path, change).await;
+    refused.problem(ProblemCode::Upgrading);
     api.stop().await;
 }
 

@@ -213,6 +213,48 @@ async fn a_fallback_uses_the_model_of_the_operator_and_no_members_of_the_agent()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_names_another_model_also_of_the_same_engine() {
+    let (engine, mut script) = scripted();
+    let (other, mut other_script) = scripted();
+    let builder = ApiServerBuilder::default().engine("own", engine);
+    let api = builder.engine("other", other).start().await;
+    let config = json!({
+        "engine": "own", "llm": {"model": "large", "extraBody": {"top_k": 3}},
+        "fallbacks": [
+            {"engine": "own", "model": "large"}, "own", {"engine": "own", "model": "small"},
+            {"engine": "other", "model": "tiny"}, "other",
+        ],
+    });
+    let agent = api.agent(json!({"name": "Ada", "config": config})).await;
+    assert_eq!(agent["config"], config);
+    let command = json!({"agentId": id_of(&agent), "message": "Hello"});
+    let writer = api.writer();
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        for (is_own, model) in [(true, "large"), (true, "small"), (false, "tiny")] {
+            let script = if is_own {
+                &mut script
+            } else {
+                &mut other_script
+            };
+            let call = script.next_call().await;
+            let llm = call.request.agent.config.llm.clone().unwrap();
+            assert_eq!(llm.model.as_deref(), Some(model));
+            assert_eq!(llm.extra_body.is_some(), is_own, "{model}");
+            if model == "tiny" {
+                call.answer("Hi!").await;
+            } else {
+                call.fail(ReplyError::TimedOut);
+            }
+        }
+    });
+    let reply = response.ok();
+    assert_eq!(reply["message"], "Hi!");
+    assert_eq!(reply["engine"], "other");
+    assert_eq!(reply["degraded"], true);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_truncated_reply_is_retryable_and_a_malformed_one_is_not() {
     let cut = FixedEngine(|| Err(ReplyError::CutOff("cut".into())));
     let malformed = FixedEngine(|| Err(ReplyError::InvalidReply("malformed".into())));
