@@ -66,7 +66,7 @@ impl From<&str> for Fallback {
     }
 }
 
-/// The schema of [`Fallback`].
+/// An engine that answers if those before have failed.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(as = Fallback)]

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
 import { useField } from "../form/form.js";
+import type { Json } from "../form/json-pointer.js";
 import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { MetadataField } from "./metadata.js";
@@ -38,15 +39,15 @@ const Basics = () => {
 };
 
 /** The text of a fallback: the name of an engine, or this and a model. */
-const fallbackText = (fallback: unknown): string => {
+const fallbackText = (fallback: Json): string => {
   if (typeof fallback === "string") return fallback;
-  const { engine, model } = fallback as { engine?: unknown; model?: unknown };
+  const { engine, model } = fallback as { engine?: Json; model?: Json };
   return typeof engine === "string" && typeof model === "string" ? `${engine}: ${model}` : JSON.stringify(fallback);
 };
 
 /** The fallback of a text. */
-const fallbackOf = (text: string, engines: readonly { name: string }[]): unknown => {
-  if (text.startsWith("{")) return JSON.parse(text);
+const fallbackOf = (text: string, engines: readonly { name: string }[]): Json => {
+  if (text.startsWith("{")) return JSON.parse(text) as Json;
   const at = engines.some(({ name }) => name === text) ? -1 : text.indexOf(": ");
   return at < 0 ? text : { engine: text.slice(0, at), model: text.slice(at + 2) };
 };

@@ -4,6 +4,7 @@ import { type KeyboardEvent, useState } from "react";
 import { Icon } from "../ui/icon.js";
 import { type FieldProps, Labelled } from "./fields.js";
 import { controlId, useField } from "./form.js";
+import type { Json } from "./json-pointer.js";
 
 export interface Suggestion {
   value: string;
@@ -82,13 +83,22 @@ interface TagsFieldProps extends SuggestFieldProps {
   /** Accepts only suggestions. */
   isClosed?: boolean;
   /** The text of an item that is no text itself. */
-  read?: (item: unknown) => string;
+  read?: (item: Json) => string;
   /** The item of a text. */
-  write?: (text: string) => unknown;
+  write?: (text: string) => Json;
 }
 
 /** A list of texts, from suggestions and, unless it is closed, others. */
-export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isClosed = false, read = String, write = (text) => text }: TagsFieldProps) => {
+export const TagsField = ({
+  pointer,
+  label,
+  hint,
+  placeholder,
+  suggestions,
+  isClosed = false,
+  read = String,
+  write = (text) => text,
+}: TagsFieldProps) => {
   const { value, set } = useField(pointer, true);
   const [text, setText] = useState("");
   const selected = Array.isArray(value) ? value.map((item) => read(item)) : [];

@@ -32,6 +32,7 @@ fn answer(connection: TcpStream, bodies: &Sender<String>) -> Option<()> {
     let mut reader = BufReader::new(connection.try_clone().ok()?);
     let mut connection = connection;
     loop {
+        // The list of models is requested, too: it has no body.
         let (mut line, mut length) = (String::new(), 0);
         while line != "\r\n" {
             line.clear();
@@ -61,7 +62,7 @@ fn answer(connection: TcpStream, bodies: &Sender<String>) -> Option<()> {
             answer.len()
         );
         connection.write_all((head + &answer).as_bytes()).ok()?;
-        if !has_result {
+        if !has_result && !body.is_empty() {
             bodies.send(body).ok()?;
         }
     }
