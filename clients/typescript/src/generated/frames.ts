@@ -227,13 +227,6 @@ export interface components {
             /** @constant */
             type: "event";
         };
-        /** @description An engine, and the model that answers there. */
-        FallbackModel: {
-            /** @description Name of the engine. It may be that of the agent. */
-            engine: components["schemas"]["EngineName"];
-            /** @description The model's name at the provider. */
-            model: string;
-        };
         /** @description The server is about to close the socket. */
         GoodbyeFrame: {
             /**
