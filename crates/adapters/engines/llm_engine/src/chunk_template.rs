@@ -2,7 +2,7 @@
 
 use std::str::from_utf8;
 
-use crate::wire::Chunk;
+use crate::openai::Chunk;
 
 /// The bytes of a chunk before and after its text. Most chunks of a reply have the same bytes there, so that
 /// the text of the next one can be read without parsing it.

@@ -18,14 +18,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
-    dialect::{Dialect, Dialects},
     error::LlmError,
     extra_body::ExtraBody,
+    openai::{Dialect, Dialects, Settings},
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
     upstream_error::UpstreamError,
-    wire::Settings,
 };
 
 /// The number of bytes of an error response that are read, and the time that this may take.

@@ -11,15 +11,14 @@ use tokio::time::sleep;
 use crate::{
     chunk_sender::ChunkSender,
     client::Upstream,
-    dialect::Dialect,
     error::{LlmError, sanitize},
     model_list::ModelList,
+    openai::{CompletionRequest, Dialect, ResponseFormat, StreamOptions},
     prompt::Prompt,
     response_accumulator::ResponseAccumulator,
     response_reader::read_response,
     retry_policy::RetryPolicy,
     step_state,
-    wire::{CompletionRequest, ResponseFormat, StreamOptions},
 };
 
 /// The state of one request.

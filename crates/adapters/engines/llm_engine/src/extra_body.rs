@@ -90,7 +90,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::{CompletionRequest, Function, ResponseFormat, Settings, StreamOptions, Tool};
+    use crate::openai::{
+        CompletionRequest, Function, ResponseFormat, Settings, StreamOptions, Tool,
+    };
 
     #[test]
     fn members_of_the_service_cannot_be_permitted() {

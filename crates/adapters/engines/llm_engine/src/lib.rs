@@ -5,9 +5,9 @@
 //! sends it over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
 //! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
-//! and `tool_call_accumulator` assembles its tool calls. `prompt` builds the messages for the model, `wire` is the
-//! format of requests and responses, `extra_body` what agents add to them, `dialect` and `efforts` what servers
-//! refuse of it, and `error` and
+//! and `tool_call_accumulator` assembles its tool calls. `prompt` builds the messages for the model, `openai` is the
+//! format of requests and responses, with what servers refuse of it (`efforts`), `extra_body` what agents add to
+//! them, and `error` and
 //! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
 //! calls. `model_list` is the list of a server's models.
 //!
@@ -20,12 +20,13 @@ mod chunk_sender;
 mod chunk_template;
 mod client;
 mod completion;
-mod dialect;
 mod efforts;
 mod engine;
 mod error;
 mod extra_body;
+mod lenient;
 mod model_list;
+mod openai;
 mod options;
 mod paced_body;
 mod prompt;
@@ -34,10 +35,10 @@ mod response_reader;
 mod retry_policy;
 mod runtime_clients;
 mod step_state;
+mod surrogates;
 mod thoughts;
 mod tool_call_accumulator;
 mod upstream_error;
-mod wire;
 
 pub use engine::LlmReplyEngine;
 pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};

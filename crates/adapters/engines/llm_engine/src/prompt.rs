@@ -55,8 +55,8 @@ use self::{
     files::Files,
 };
 use crate::{
+    openai::{AssistantToolCall, Function, FunctionCall, PromptMessage, Tool, UserContent},
     step_state,
-    wire::{AssistantToolCall, Function, FunctionCall, PromptMessage, Tool, UserContent},
 };
 
 /// The system message contains this if the agent has tools.

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{
     error::LlmError,
+    openai::{Chunk, Content, Part},
     thoughts::ThoughtFilter,
     tool_call_accumulator::ToolCallAccumulator,
     upstream_error::UpstreamError,
-    wire::{Chunk, Content, Part},
 };
 
 /// The maximum number of bytes that are kept of one response: text, reasoning and tool calls.

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::{
     body_form::BodyForm, chunk_sender::ChunkSender, chunk_template::ChunkTemplate, error::LlmError,
     model_list::ModelList, options::LlmTimeouts, paced_body::PacedBody,
-    response_accumulator::ResponseAccumulator, wire::replace_lone_surrogates,
+    response_accumulator::ResponseAccumulator, surrogates::replace_lone_surrogates,
 };
 
 /// The maximum number of bytes of a response that is not streamed.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use self::nesting::Nesting;
 use crate::{
     error::LlmError,
-    wire::{CallPart, FunctionPart},
+    openai::{CallPart, FunctionPart},
 };
 
 /// The maximum number of tool calls in one response. A turn may make only 16; this limits the

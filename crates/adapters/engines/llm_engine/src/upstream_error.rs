@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::dialect::RefusedParameters;
+use crate::openai::RefusedParameters;
 
 /// An error that an upstream returned.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{FileKind, FileKinds, FileReference, MediaType};
 use ports::FileContents;
 
-use crate::wire::{AudioData, ContentPart, FileData, ImageUrl, UserContent};
+use crate::openai::{AudioData, ContentPart, FileData, ImageUrl, UserContent};
 
 /// The contents of files, and the kinds that the model takes.
 pub(super) struct Files {

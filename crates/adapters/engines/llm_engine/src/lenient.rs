@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, from_str, value::RawValue};
 
 /// Reads a text; numbers are accepted.
-pub(super) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(source)? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
@@ -14,12 +14,12 @@ pub(super) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String
 }
 
 /// Reads an index; digits in a text are accepted.
-pub(super) fn index<'de, D: Deserializer<'de>>(source: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn index<'de, D: Deserializer<'de>>(source: D) -> Result<Option<u32>, D::Error> {
     Ok(text(source)?.and_then(|digits| digits.parse().ok()))
 }
 
 /// Reads the usable elements of a list; an element without a list around it is accepted.
-pub(super) fn list<'de, D, T>(source: D) -> Result<Option<Vec<T>>, D::Error>
+pub(crate) fn list<'de, D, T>(source: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,

@@ -1,15 +1,14 @@
 //! Requests and responses in the format of `OpenAI`'s chat completions. No type implements `Debug`:
 //! they contain prompts, replies and arguments, which must not be logged.
 
-mod lenient;
+mod dialect;
 mod request;
 mod response;
-mod surrogates;
 mod usage;
 
+pub(crate) use dialect::{Dialect, Dialects, RefusedParameters};
 pub(crate) use request::{
     AssistantToolCall, AudioData, CompletionRequest, ContentPart, FileData, Function, FunctionCall,
     ImageUrl, PromptMessage, ResponseFormat, Settings, StreamOptions, Tool, UserContent,
 };
 pub(crate) use response::{CallPart, Chunk, Content, FunctionPart, Part};
-pub(crate) use surrogates::replace_lone_surrogates;

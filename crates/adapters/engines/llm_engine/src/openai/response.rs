@@ -9,7 +9,8 @@ use serde::{
 };
 use serde_json::{Value, from_str, value::RawValue};
 
-use super::{lenient, usage::read_usage};
+use super::usage::read_usage;
+use crate::lenient;
 
 /// One event of a stream, or a whole response: they differ in the member that contains the text.
 #[derive(Default, Deserialize)]
