@@ -13,7 +13,7 @@ use crate::{
     client::Upstream,
     error::{LlmError, sanitize},
     model_list::ModelList,
-    openai::{CompletionRequest, Dialect, ResponseFormat, StreamOptions},
+    openai::{CompletionRequest, Dialect, Messages, ResponseFormat, StreamOptions, functions},
     prompt::Prompt,
     response_accumulator::ResponseAccumulator,
     response_reader::read_response,
@@ -63,7 +63,7 @@ impl Completion {
             may_call: request.may_call,
             tool_use: request.tool_use.clone(),
             response_schema: request.response_schema.clone(),
-            prompt: Prompt::new(request, upstream.requires_text(), inputs),
+            prompt: Prompt::new(request, inputs),
             upstream,
             models,
         };
@@ -191,7 +191,7 @@ impl Completion {
     }
 
     fn request(&self) -> Result<reqwest::Request, LlmError> {
-        let tools = self.prompt.functions();
+        let tools = functions(&self.prompt);
         let has_tools = !tools.is_empty();
         let (upstream, tool_use) = (&self.upstream, &self.tool_use);
         let tool_choice = || upstream.tool_choice(self.may_call, &tool_use.choice);
@@ -199,7 +199,10 @@ impl Completion {
         let has_stream_options = self.upstream.streams && self.dialect.stream_options;
         let request = CompletionRequest {
             model: self.model.as_deref(),
-            messages: &self.prompt,
+            messages: &Messages {
+                prompt: &self.prompt,
+                requires_text: upstream.requires_text(),
+            },
             stream: self.upstream.streams,
             stream_options: has_stream_options.then_some(StreamOptions {
                 include_usage: true,

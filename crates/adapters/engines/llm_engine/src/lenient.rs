@@ -4,6 +4,9 @@
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, from_str, value::RawValue};
 
+/// The maximum number of tokens that is plausible for one request.
+const MAX_TOKENS: f64 = 1e9;
+
 /// Reads a text; numbers are accepted.
 pub(crate) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(source)? {
@@ -35,4 +38,12 @@ where
     Ok(Some(
         usable.filter_map(|it| from_str(it.get()).ok()).collect(),
     ))
+}
+
+/// Reads a count of tokens. Some servers write integers as `12.0`.
+pub(crate) fn count(raw: &RawValue) -> Option<i64> {
+    let count: f64 = from_str(raw.get()).ok()?;
+    let is_valid = count.fract() == 0.0 && (0.0..=MAX_TOKENS).contains(&count);
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+    is_valid.then_some(count as i64)
 }

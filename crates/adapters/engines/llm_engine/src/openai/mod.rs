@@ -2,13 +2,15 @@
 //! they contain prompts, replies and arguments, which must not be logged.
 
 mod dialect;
+mod messages;
 mod request;
 mod response;
 mod usage;
 
 pub(crate) use dialect::{Dialect, Dialects, RefusedParameters};
+pub(crate) use messages::{Messages, functions};
 pub(crate) use request::{
     AssistantToolCall, AudioData, CompletionRequest, ContentPart, FileData, Function, FunctionCall,
     ImageUrl, PromptMessage, ResponseFormat, Settings, StreamOptions, Tool, UserContent,
 };
-pub(crate) use response::{CallPart, Chunk, Content, FunctionPart, Part};
+pub(crate) use response::{Chunk, Content, Part};

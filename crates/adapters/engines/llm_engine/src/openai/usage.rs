@@ -4,8 +4,7 @@ use domain::Usage;
 use serde::Deserialize;
 use serde_json::{from_str, value::RawValue};
 
-/// The maximum number of tokens that is plausible for one request.
-const MAX_TOKENS: f64 = 1e9;
+use crate::lenient;
 
 /// Reads the token usage. Implausible counts are ignored and never fail the response. A count that
 /// is missing beside a valid one is zero, since some servers omit zeros.
@@ -25,9 +24,9 @@ pub(super) fn read_usage(raw: &RawValue) -> Option<Usage> {
     if raw.prompt_tokens.is_none() && raw.completion_tokens.is_none() {
         return None;
     }
-    let read = |count: Option<&RawValue>| count.map_or(Some(0), read_count);
+    let read = |count: Option<&RawValue>| count.map_or(Some(0), lenient::count);
     let (input_tokens, output_tokens) = (read(raw.prompt_tokens)?, read(raw.completion_tokens)?);
-    let part = |count: Option<&RawValue>, all| read_count(count?).filter(|part| *part <= all);
+    let part = |count: Option<&RawValue>, all| lenient::count(count?).filter(|part| *part <= all);
     let (prompt, completion) = (raw.prompt_tokens_details, raw.completion_tokens_details);
     Some(Usage {
         input_tokens,
@@ -54,14 +53,6 @@ impl<'a> TokenDetails<'a> {
         let details = raw.and_then(|raw| from_str(raw.get()).ok());
         details.unwrap_or_default()
     }
-}
-
-/// Reads a count. Some servers write integers as `12.0`.
-fn read_count(raw: &RawValue) -> Option<i64> {
-    let count: f64 = from_str(raw.get()).ok()?;
-    let is_valid = count.fract() == 0.0 && (0.0..=MAX_TOKENS).contains(&count);
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
-    is_valid.then_some(count as i64)
 }
 
 #[cfg(test)]

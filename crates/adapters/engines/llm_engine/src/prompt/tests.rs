@@ -3,10 +3,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::openai::Messages;
 
 fn roles_and_texts(request: ModelRequest) -> Vec<(String, String)> {
-    let prompt =
-        serde_json::to_value(Prompt::new(request, false, FileKinds::default())).expect("JSON");
+    let prompt = Messages {
+        prompt: &Prompt::new(request, FileKinds::default()),
+        requires_text: false,
+    };
+    let prompt = serde_json::to_value(prompt).expect("JSON");
     let member = |message: &Value, name: &str| message[name].as_str().expect("text").to_owned();
     let messages = prompt.as_array().expect("messages").iter();
     messages
@@ -98,7 +102,7 @@ fn placeholders_are_filled_and_the_context_precedes_what_depends_on_the_history(
     config.instructions =
         Some(r"Address {{user.name}} ({{user.id}}), not \{{user.name}}.".to_owned());
     config.greeting = Some("Hi {{user.name}}".to_owned());
-    let without = system(&request);
+    let (without, _) = system(&request);
     assert!(without.ends_with("\nHi Eve"), "{without}");
     let user = domain::UserDraft {
         name: Some("Eve".to_owned()),
@@ -108,7 +112,7 @@ fn placeholders_are_filled_and_the_context_precedes_what_depends_on_the_history(
     let user = user.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
     request.user = Some(Arc::new(user));
     request.context = Some("Order A-77.".into());
-    let text = system(&request);
+    let (text, shared_bytes) = system(&request);
     assert!(
         text.contains("Address Eve (ada), not {{user.name}}."),
         "{text}"
@@ -127,8 +131,9 @@ fn placeholders_are_filled_and_the_context_precedes_what_depends_on_the_history(
     request.user = Some(Arc::new(nothing));
     request.context = None;
     let before = text.replace(&context, "");
-    assert_eq!(before, system(&request));
+    assert_eq!(before, system(&request).0);
     assert!(text.starts_with(before.strip_suffix(&greeting).unwrap_or_default()));
+    assert!(text[shared_bytes..].starts_with(&context));
 }
 
 #[test]
