@@ -17,7 +17,8 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
+    address::{append_path, base_url, is_azure_deployment, proxy_url},
+    api::LlmApi,
     error::LlmError,
     extra_body::ExtraBody,
     openai::{Dialect, Dialects, Settings},
@@ -38,8 +39,9 @@ const UNSTREAMED_FIRST_BYTE_TIMEOUT: Duration = Duration::from_hours(24);
 pub(crate) struct Upstream {
     /// The name of the engine, for logs.
     pub(crate) engine: String,
+    pub(crate) api: LlmApi,
     clients: RuntimeClients,
-    completions_url: Url,
+    requests_url: Url,
     models_url: Url,
     key: Option<SecretString>,
     pub(crate) dialects: Dialects,
@@ -58,7 +60,7 @@ impl Upstream {
     /// Builds the clients. Reads the system's root certificates if HTTPS is used, which takes some
     /// milliseconds.
     pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
-        let base = base_url(&options.base_url)?;
+        let base = base_url(&options.base_url, options.api.path())?;
         let proxy = options.proxy.as_ref().map(ExposeSecret::expose_secret);
         let proxy = proxy.map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
@@ -66,8 +68,10 @@ impl Upstream {
         let is_set = |key: &&SecretString| !key.expose_secret().is_empty();
         let key = options.api_key.as_ref().filter(is_set);
         let proxy = proxy.map(Proxy::all).transpose();
+        // Only servers with OpenAI's interface differ in what they know and in where thoughts are.
+        let fixed = (options.api != LlmApi::OpenAi).then_some(false);
         let clients = RuntimeClients::new(ClientSettings {
-            headers: headers(key, &base)?,
+            headers: headers(options.api, key, &base)?,
             connect_timeout: options.timeouts.connect,
             proxy: proxy.map_err(|_error| LlmOptionsError::Proxy)?,
             needs_certificates,
@@ -75,14 +79,18 @@ impl Upstream {
         });
         Ok(Self {
             engine: options.engine.clone(),
+            api: options.api,
             clients: clients.map_err(LlmOptionsError::Client)?,
-            completions_url: append_path(&base, &COMPLETIONS_PATH),
+            requests_url: append_path(&base, options.api.path()),
             models_url: append_path(&base, &["models"]),
             key: key.cloned(),
-            dialects: Dialects::new(options.stream_options, options.max_completion_tokens),
+            dialects: Dialects::new(
+                fixed.or(options.stream_options),
+                fixed.or(options.max_completion_tokens),
+            ),
             model: options.model.clone(),
             streams: options.streams,
-            think_tags: options.think_tags,
+            think_tags: fixed.or(options.think_tags),
             inputs: options.inputs,
             extra_body: ExtraBody::new(options.extra_body.clone())?,
             timeouts: timeouts(options),
@@ -96,9 +104,9 @@ impl Upstream {
         self.key.as_ref().map(ExposeSecret::expose_secret)
     }
 
-    /// The path of chat completions, without the parts of the URL that may be secret.
+    /// The path of requests, without the parts of the URL that may be secret.
     pub(crate) fn path(&self) -> &str {
-        self.completions_url.path()
+        self.requests_url.path()
     }
 
     /// Converts the settings of an agent to request parameters.
@@ -145,9 +153,9 @@ impl Upstream {
         !self.streams
     }
 
-    /// Returns a request for a chat completion. It can be sent more than once.
-    pub(crate) fn completion_request(&self, body: Vec<u8>) -> Request {
-        let mut request = Request::new(Method::POST, self.completions_url.clone());
+    /// Returns a request for a reply. It can be sent more than once.
+    pub(crate) fn reply_request(&self, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, self.requests_url.clone());
         let headers = request.headers_mut();
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);
@@ -187,9 +195,17 @@ impl Upstream {
         !self.is_unreachable.load(Ordering::Relaxed)
     }
 
-    /// Requests the list of models.
-    pub(crate) async fn list_models(&self) -> Result<Response, LlmError> {
-        let request = Request::new(Method::GET, self.models_url.clone());
+    /// Requests the list of models, or its part after the model `after`.
+    pub(crate) async fn list_models(&self, after: Option<&str>) -> Result<Response, LlmError> {
+        let mut url = self.models_url.clone();
+        if let Some(size) = self.api.page_size() {
+            url.query_pairs_mut()
+                .append_pair("limit", &size.to_string());
+        }
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after_id", after);
+        }
+        let request = Request::new(Method::GET, url);
         let response = self.execute(request).await?;
         if response.status().is_success() {
             Ok(response)
@@ -234,8 +250,15 @@ fn timeouts(options: &LlmOptions) -> LlmTimeouts {
     timeouts
 }
 
-fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptionsError> {
+fn headers(
+    api: LlmApi,
+    key: Option<&SecretString>,
+    base: &Url,
+) -> Result<HeaderMap, LlmOptionsError> {
     let mut headers = HeaderMap::new();
+    if let Some((name, version)) = api.version() {
+        headers.insert(name, HeaderValue::from_static(version));
+    }
     if let Some(key) = key {
         let key = key.expose_secret();
         let (name, value) = if is_azure_deployment(base) {

@@ -9,6 +9,8 @@ use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
 use crate::{
+    anthropic,
+    api::LlmApi,
     chunk_sender::ChunkSender,
     client::Upstream,
     error::{LlmError, sanitize},
@@ -75,7 +77,7 @@ impl Completion {
         let response = self.complete().await?;
         let mut taken = step_state::call_ids(&self.prompt.steps);
         let calls = response.calls.into_calls(&mut taken);
-        let state = step_state::of(&response.reasoning, &calls);
+        let state = step_state::of(&response.reasoning, &response.kept, &calls);
         for call in calls {
             let asked = RequestedCall {
                 function: call.name,
@@ -191,6 +193,27 @@ impl Completion {
     }
 
     fn request(&self) -> Result<reqwest::Request, LlmError> {
+        let body = match self.upstream.api {
+            LlmApi::OpenAi => self.chat_completions_body(),
+            LlmApi::Anthropic => anthropic::request_body(&self.prompt, &self.demands()),
+        };
+        let malformed = |_error| LlmError::Malformed("the request cannot be serialized");
+        let body = body.map_err(malformed)?;
+        Ok(self.upstream.reply_request(body))
+    }
+
+    fn demands(&self) -> anthropic::Demands<'_> {
+        anthropic::Demands {
+            model: self.model.as_deref(),
+            streams: self.upstream.streams,
+            settings: self.settings.as_ref(),
+            may_call: self.may_call,
+            tool_use: &self.tool_use,
+            schema: self.response_schema.as_ref(),
+        }
+    }
+
+    fn chat_completions_body(&self) -> serde_json::Result<Vec<u8>> {
         let tools = functions(&self.prompt);
         let has_tools = !tools.is_empty();
         let (upstream, tool_use) = (&self.upstream, &self.tool_use);
@@ -214,8 +237,6 @@ impl Completion {
             response_format: schema.map(|it| ResponseFormat::of_schema(it.value())),
             extra_body: &upstream.extra_body.members(self.settings.as_ref()),
         };
-        let body = serde_json::to_vec(&request)
-            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;
-        Ok(self.upstream.completion_request(body))
+        serde_json::to_vec(&request)
     }
 }

@@ -1,20 +1,25 @@
-//! The reply engine of language models, for any server that implements `OpenAI` chat completions.
+//! The reply engine of language models, for any server that implements `OpenAI` chat completions, and for Anthropic's
+//! API.
 //!
 //! A request is one future (`completion`) that the returned stream drives itself
 //! (`chunk_sender`): dropping the stream drops the future, and with it the connection. `client`
 //! sends it over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
 //! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
-//! and `tool_call_accumulator` assembles its tool calls. `prompt` builds the messages for the model, `openai` is the
-//! format of requests and responses, with what servers refuse of it (`efforts`), `extra_body` what agents add to
-//! them, and `error` and
+//! and `tool_call_accumulator` assembles its tool calls. `prompt` is the conversation for the model, `extra_body` what
+//! agents add to requests, `efforts` what servers refuse of them, and `error` and
 //! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
 //! calls. `model_list` is the list of a server's models.
+//!
+//! `openai` and `anthropic` are the formats of requests and responses, between which `api` chooses. To add one, write
+//! such a folder and its lines in `api` and `completion`.
 //!
 //! No upstream is trusted with memory, time or the content of logs. Types that contain prompts,
 //! replies or arguments do not implement `Debug`.
 
 mod address;
+mod anthropic;
+mod api;
 mod body_form;
 mod chunk_sender;
 mod chunk_template;
@@ -40,5 +45,6 @@ mod thoughts;
 mod tool_call_accumulator;
 mod upstream_error;
 
+pub use api::LlmApi;
 pub use engine::LlmReplyEngine;
 pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::extra_body::DEFAULT_EXTRA_BODY;
+use crate::{api::LlmApi, extra_body::DEFAULT_EXTRA_BODY};
 
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
@@ -18,8 +18,10 @@ const MAX_IDLE_CONNECTIONS: usize = 1_024;
 pub struct LlmOptions {
     /// The name of the engine, for logs.
     pub engine: String,
+    /// The interface of the server.
+    pub api: LlmApi,
     /// The URL of the API with its version, as in `https://api.openai.com/v1`. A query is kept, and
-    /// `/chat/completions` at the end is accepted.
+    /// the path of requests at the end, such as `/chat/completions`, is accepted.
     pub base_url: String,
     /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
@@ -64,6 +66,7 @@ impl LlmOptions {
     ) -> Self {
         Self {
             engine: engine.into(),
+            api: LlmApi::default(),
             base_url: base_url.into(),
             api_key: None,
             model: None,
@@ -88,6 +91,7 @@ impl fmt::Debug for LlmOptions {
         formatter
             .debug_struct("LlmOptions")
             .field("engine", &self.engine)
+            .field("api", &self.api)
             // The other parts of a URL can be secret.
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     error::LlmError,
     openai::{Chunk, Content, Part},
+    step_state::KeptBlock,
     thoughts::ThoughtFilter,
     tool_call_accumulator::ToolCallAccumulator,
     upstream_error::UpstreamError,
@@ -34,6 +35,10 @@ pub(crate) struct ResponseAccumulator {
     reasoning_prefix: &'static str,
     /// Reasoning was shown.
     pub(crate) has_shown_reasoning: bool,
+    /// Parts that the server requires back with its calls.
+    pub(crate) kept: Vec<KeptBlock>,
+    /// The number of their bytes.
+    kept_bytes: usize,
     pub(crate) calls: ToolCallAccumulator,
     pub(crate) finish_reason: Option<FinishReason>,
     /// More content followed a finish reason. Such a server sends a reason with every chunk, so a
@@ -125,6 +130,26 @@ impl ResponseAccumulator {
         take(&mut self.reasoning_prefix).to_owned() + &new
     }
 
+    /// Adds text of the reply.
+    pub(crate) fn push_reply(&mut self, text: Cow<'_, str>) -> Result<(), LlmError> {
+        self.push_text(&replace_nul(text))
+    }
+
+    /// Adds reasoning that is returned once, if somebody may see it.
+    pub(crate) fn show_reasoning(&mut self, text: Cow<'_, str>) {
+        if let Some(new) = &mut self.new_reasoning {
+            let text = replace_nul(text);
+            self.shown_bytes += text.len();
+            new.push_str(&text);
+        }
+    }
+
+    /// Counts bytes of a part that the server requires back.
+    pub(crate) fn count_kept(&mut self, bytes: usize) -> Result<(), LlmError> {
+        self.kept_bytes += bytes;
+        self.check_size()
+    }
+
     fn push_chunk(&mut self, chunk: Chunk<'_>, key: Option<&str>) -> Result<(), LlmError> {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
@@ -148,11 +173,7 @@ impl ResponseAccumulator {
     }
 
     fn push_part(&mut self, part: Part<'_>) -> Result<(), LlmError> {
-        if let Some(new) = &mut self.new_reasoning {
-            let reasoning = replace_nul(part.reasoning());
-            self.shown_bytes += reasoning.len();
-            new.push_str(&reasoning);
-        }
+        self.show_reasoning(part.reasoning());
         let content = part.content.map(Content::into_text);
         for text in content.into_iter().chain(part.refusal.map(Cow::Owned)) {
             self.text.push_str(&self.thoughts.push(replace_nul(text)));
@@ -176,7 +197,7 @@ impl ResponseAccumulator {
     }
 
     fn size(&self) -> usize {
-        let reasoning = self.reasoning.len().max(self.shown_bytes);
+        let reasoning = (self.reasoning.len() + self.kept_bytes).max(self.shown_bytes);
         self.text.len() + self.thoughts.bytes() + reasoning + self.calls.bytes()
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::wire::Chunk;
+    use crate::openai::Chunk;
 
     #[rstest]
     #[case(r#"{"cached_tokens": 7}"#, r#"{"reasoning_tokens": 2.0}"#, (Some(7), Some(2)))]
