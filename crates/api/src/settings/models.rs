@@ -6,10 +6,12 @@ use domain::{
     FileKinds,
     web_address::{host, is_proxy_address, is_web_address},
 };
+use llm_engine::LlmApi;
 use secrecy::SecretString;
 
 use super::{named::NamedSettings, values::Values};
 
+const KIND: &str = "LLM__KIND";
 const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";
 const MODEL: &str = "LLM__MODEL";
@@ -21,6 +23,7 @@ const INPUTS: &str = "LLM__INPUTS";
 const EXTRA_BODY: &str = "LLM__EXTRA_BODY";
 const PROXY: &str = "LLM__PROXY";
 const FILE_BYTES: &str = "LLM__FILE_BYTES";
+const PROVIDER_KIND: &str = "LLM__PROVIDERS__<ID>__KIND";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
@@ -30,7 +33,8 @@ const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
 const PROVIDER_THINK_TAGS: &str = "LLM__PROVIDERS__<ID>__THINK_TAGS";
 const PROVIDER_INPUTS: &str = "LLM__PROVIDERS__<ID>__INPUTS";
 const PROVIDER_EXTRA_BODY: &str = "LLM__PROVIDERS__<ID>__EXTRA_BODY";
-const PROVIDER_KEYS: [&str; 9] = [
+const PROVIDER_KEYS: [&str; 10] = [
+    PROVIDER_KIND,
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
@@ -45,6 +49,7 @@ const PROVIDER_KEYS: [&str; 9] = [
 /// The engine that `LLM__BASE_URL` configures.
 pub const LLM: &str = "llm";
 
+const KIND_FORM: &str = "openai or anthropic";
 const BASE_URL_FORM: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
 /// The range of bytes of files in a request to a model, which are in memory.
@@ -71,12 +76,14 @@ pub struct ModelSettings {
     pub file_bytes: u64,
 }
 
-/// A server with `OpenAI`'s chat completions API. `Debug` shows neither its key nor the parts of
+/// A server of language models. `Debug` shows neither its key nor the parts of
 /// its address that may be secret.
 #[derive(Clone)]
 pub struct ModelProvider {
     /// The name of its engine.
     pub engine: String,
+    /// Its interface.
+    pub api: LlmApi,
     /// Its address, without a slash at the end.
     pub base_url: String,
     /// The key that is sent to it.
@@ -102,6 +109,7 @@ impl fmt::Debug for ModelProvider {
         formatter
             .debug_struct("ModelProvider")
             .field("engine", &self.engine)
+            .field("api", &self.api)
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
@@ -137,6 +145,7 @@ impl ModelSettings {
 pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
     let keys = if name == LLM {
         [
+            KIND,
             BASE_URL,
             API_KEY,
             MODEL,
@@ -154,6 +163,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
 }
 
 fn main_provider(values: &mut Values) -> Option<ModelProvider> {
+    let api = values.read_optional(KIND, KIND_FORM, kind);
     let base_url = values.read_optional(BASE_URL, BASE_URL_FORM, address);
     let api_key = values.read_optional(API_KEY, API_KEY_FORM, key);
     let model = values.read_optional(MODEL, MODEL_FORM, parse_model_name);
@@ -170,6 +180,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     }
     Some(ModelProvider {
         engine: LLM.to_owned(),
+        api: api.unwrap_or_default(),
         base_url: base_url?,
         api_key,
         model: model?,
@@ -183,6 +194,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
 }
 
 fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelProvider> {
+    let api = named.read_optional(PROVIDER_KIND, KIND_FORM, kind);
     let base_url = named.read_required(PROVIDER_BASE_URL, BASE_URL_FORM, address);
     let api_key = named.read_optional(PROVIDER_API_KEY, API_KEY_FORM, key);
     let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, parse_model_name);
@@ -203,6 +215,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     }
     Some(ModelProvider {
         engine,
+        api: api.unwrap_or_default(),
         base_url: base_url?,
         api_key,
         model: model?,
@@ -213,6 +226,14 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         inputs,
         extra_body,
     })
+}
+
+fn kind(text: &str) -> Option<LlmApi> {
+    match text {
+        "openai" => Some(LlmApi::OpenAi),
+        "anthropic" => Some(LlmApi::Anthropic),
+        _ => None,
+    }
 }
 
 fn inputs(text: &str) -> Option<FileKinds> {

@@ -35,9 +35,8 @@ pub fn choose_engines(
     let runtimes = settings.server.workers + 1;
     for provider in &models.providers {
         let name = &provider.engine;
-        let defaults = LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current());
-        let extra_body = provider.extra_body.clone();
         let options = LlmOptions {
+            api: provider.api,
             api_key: provider.api_key.clone(),
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
@@ -47,8 +46,8 @@ pub fn choose_engines(
             max_completion_tokens: provider.max_completion_tokens,
             think_tags: provider.think_tags,
             inputs: provider.inputs,
-            extra_body: extra_body.unwrap_or_else(|| defaults.extra_body.clone()),
-            ..defaults
+            extra_body: provider.extra_body.clone(),
+            ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)
             .with_context(|| format!("the reply engine '{name}' cannot be created"))?;

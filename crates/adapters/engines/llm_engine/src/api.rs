@@ -44,6 +44,22 @@ impl LlmApi {
         }
     }
 
+    /// The members that agents may add to requests unless the operator says otherwise.
+    pub(crate) const fn usual_extra_body(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi => &openai::USUAL_EXTRA_BODY,
+            Self::Anthropic => &[],
+        }
+    }
+
+    /// The members of requests that the service sends itself.
+    pub(crate) const fn own_members(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi => &openai::OWN_MEMBERS,
+            Self::Anthropic => &anthropic::OWN_MEMBERS,
+        }
+    }
+
     /// The kinds of files that a model takes of which the list does not say it.
     pub(crate) const fn usual_inputs(self) -> FileKinds {
         FileKinds {

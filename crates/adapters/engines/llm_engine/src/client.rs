@@ -92,7 +92,7 @@ impl Upstream {
             streams: options.streams,
             think_tags: fixed.or(options.think_tags),
             inputs: options.inputs,
-            extra_body: ExtraBody::new(options.extra_body.clone())?,
+            extra_body: ExtraBody::new(options.api, options.extra_body.clone())?,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
             is_unreachable: AtomicBool::new(false),

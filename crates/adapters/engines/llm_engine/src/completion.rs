@@ -207,6 +207,8 @@ impl Completion {
             model: self.model.as_deref(),
             streams: self.upstream.streams,
             settings: self.settings.as_ref(),
+            effort: self.dialect.effort_for(self.settings.as_ref()),
+            extra_body: self.upstream.extra_body.members(self.settings.as_ref()),
             may_call: self.may_call,
             tool_use: &self.tool_use,
             schema: self.response_schema.as_ref(),

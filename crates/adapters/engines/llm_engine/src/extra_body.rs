@@ -6,44 +6,23 @@ use std::collections::BTreeMap;
 use domain::{AgentConfig, FaultCode, InputFault, LlmSettings, fault::push_token};
 use serde_json::Value;
 
-use crate::options::LlmOptionsError;
-
-/// The members that are permitted unless the operator says otherwise.
-pub(crate) const DEFAULT_EXTRA_BODY: [&str; 4] = [
-    "top_k",
-    "min_p",
-    "repetition_penalty",
-    "chat_template_kwargs",
-];
-
-/// The members that the service sends itself. They cannot be permitted.
-const OWN_MEMBERS: [&str; 15] = [
-    "model",
-    "messages",
-    "stream",
-    "stream_options",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "seed",
-    "stop",
-    "reasoning_effort",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "response_format",
-];
+use crate::{api::LlmApi, options::LlmOptionsError};
 
 /// The names of the members that agents may add.
 pub(crate) struct ExtraBody(Vec<String>);
 
 impl ExtraBody {
-    /// Fails if the service sends one of the members itself.
-    pub(crate) fn new(permitted: Vec<String>) -> Result<Self, LlmOptionsError> {
+    /// Fails if the service sends one of the members itself. Without a list, the usual members of the interface are
+    /// permitted.
+    pub(crate) fn new(
+        api: LlmApi,
+        permitted: Option<Vec<String>>,
+    ) -> Result<Self, LlmOptionsError> {
+        let usual = || api.usual_extra_body().iter().map(|it| (*it).to_owned());
+        let permitted = permitted.unwrap_or_else(|| usual().collect());
         let own = permitted
             .iter()
-            .find(|name| OWN_MEMBERS.contains(&name.as_str()));
+            .find(|name| api.own_members().contains(&name.as_str()));
         match own {
             Some(name) => Err(LlmOptionsError::ExtraBody(name.clone())),
             None => Ok(Self(permitted)),
@@ -91,7 +70,7 @@ mod tests {
 
     use super::*;
     use crate::openai::{
-        CompletionRequest, Function, ResponseFormat, Settings, StreamOptions, Tool,
+        CompletionRequest, Function, OWN_MEMBERS, ResponseFormat, Settings, StreamOptions, Tool,
     };
 
     #[test]
@@ -132,7 +111,8 @@ mod tests {
         let sent: Vec<_> = sent.as_object().expect("an object").keys().collect();
         assert_eq!(sent.len(), OWN_MEMBERS.len() + 1);
         for name in sent {
-            let permitted = ExtraBody::new(vec!["top_k".to_owned(), name.clone()]);
+            let permitted = vec!["top_k".to_owned(), name.clone()];
+            let permitted = ExtraBody::new(LlmApi::OpenAi, Some(permitted));
             assert_eq!(permitted.is_ok(), name == "top_k", "{name}");
         }
     }

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::{api::LlmApi, extra_body::DEFAULT_EXTRA_BODY};
+use crate::api::LlmApi;
 
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
@@ -39,8 +39,8 @@ pub struct LlmOptions {
     /// True if `<think>…</think>` at the beginning of a reply is reasoning. If missing, it is so for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
-    /// The names of the members that agents may add to requests.
-    pub extra_body: Vec<String>,
+    /// The names of the members that agents may add to requests. If missing, those that are usual for the interface.
+    pub extra_body: Option<Vec<String>>,
     /// The kinds of files that the models take. If missing, those that the list of models names for each.
     pub inputs: Option<FileKinds>,
     /// The time limits of the server.
@@ -75,7 +75,7 @@ impl LlmOptions {
             stream_options: None,
             max_completion_tokens: None,
             think_tags: None,
-            extra_body: DEFAULT_EXTRA_BODY.map(str::to_owned).to_vec(),
+            extra_body: None,
             inputs: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,

@@ -16,3 +16,17 @@ pub(crate) const PATH: [&str; 1] = ["messages"];
 pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2026-10-21");
 /// The maximum number of models in one answer to a request for the list.
 pub(crate) const MODELS_PER_PAGE: usize = 1000;
+
+/// The members that the service sends itself. They cannot be permitted.
+pub(crate) const OWN_MEMBERS: [&str; 10] = [
+    "model",
+    "max_tokens",
+    "stream",
+    "tools",
+    "tool_choice",
+    "system",
+    "messages",
+    "stop_sequences",
+    "thinking",
+    "output_config",
+];

@@ -1,5 +1,7 @@
 //! Requests.
 
+use std::collections::BTreeMap;
+
 use domain::{LlmSettings, ReasoningEffort, ResponseSchema, ShowReasoning};
 use ports::{ToolChoice, ToolUse};
 use serde::Serialize;
@@ -16,6 +18,9 @@ pub(crate) struct Demands<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) streams: bool,
     pub(crate) settings: Option<&'a LlmSettings>,
+    /// The effort of reasoning that is sent.
+    pub(crate) effort: Option<ReasoningEffort>,
+    pub(crate) extra_body: BTreeMap<&'a str, &'a Value>,
     pub(crate) may_call: bool,
     pub(crate) tool_use: &'a ToolUse,
     pub(crate) schema: Option<&'a ResponseSchema>,
@@ -40,6 +45,8 @@ struct MessagesRequest<'a> {
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig<'a>>,
+    #[serde(flatten)]
+    extra_body: &'a BTreeMap<&'a str, &'a Value>,
 }
 
 #[derive(Serialize)]
@@ -77,7 +84,7 @@ enum Format<'a> {
 pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json::Result<Vec<u8>> {
     let settings = demands.settings;
     let tools = tools(prompt);
-    let (thinking, effort) = thinking(settings);
+    let (thinking, effort) = thinking(demands.effort, settings);
     let format = demands.schema.map(|schema| Format::JsonSchema {
         schema: schema.value(),
     });
@@ -95,6 +102,7 @@ pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json
         stop_sequences: stop_sequences(settings),
         thinking,
         output_config: has_config.then_some(OutputConfig { effort, format }),
+        extra_body: &demands.extra_body,
     };
     serde_json::to_vec(&request)
 }
@@ -141,13 +149,16 @@ fn stop_sequences(settings: Option<&LlmSettings>) -> Vec<&str> {
 
 /// Returns how the model thinks, and its effort. Without both settings that is left to the model, of which some
 /// think without being asked to.
-fn thinking(settings: Option<&LlmSettings>) -> (Option<Thinking>, Option<&'static str>) {
+fn thinking(
+    effort: Option<ReasoningEffort>,
+    settings: Option<&LlmSettings>,
+) -> (Option<Thinking>, Option<&'static str>) {
     let shows = matches!(
         settings.and_then(|it| it.show_reasoning),
         Some(ShowReasoning::Staff | ShowReasoning::Everyone)
     );
     let display = if shows { "summarized" } else { "omitted" };
-    let effort = match settings.and_then(|it| it.reasoning_effort) {
+    let effort = match effort {
         Some(ReasoningEffort::None) => return (Some(Thinking::Disabled), None),
         Some(ReasoningEffort::Minimal | ReasoningEffort::Low) => Some("low"),
         Some(ReasoningEffort::Medium) => Some("medium"),

@@ -19,3 +19,30 @@ pub(crate) use response::{Chunk, Content, Part};
 
 /// The path of chat completions below a base URL.
 pub(crate) const PATH: [&str; 2] = ["chat", "completions"];
+
+/// The members that agents may add unless the operator says otherwise.
+pub(crate) const USUAL_EXTRA_BODY: [&str; 4] = [
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "chat_template_kwargs",
+];
+
+/// The members that the service sends itself. They cannot be permitted.
+pub(crate) const OWN_MEMBERS: [&str; 15] = [
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "seed",
+    "stop",
+    "reasoning_effort",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+];

@@ -97,9 +97,9 @@ async fn members_that_the_operator_does_not_permit_are_faults() {
     };
     let at = |name: &str| format!("/config/llm/extraBody/{name}");
     assert_eq!(pointers(&options), [at("a~1b"), at("service_tier")]);
-    options.extra_body = vec!["service_tier".to_owned(), "a/b".to_owned()];
+    options.extra_body = Some(vec!["service_tier".to_owned(), "a/b".to_owned()]);
     assert_eq!(pointers(&options), [at("top_k")]);
-    options.extra_body = vec!["top_k".to_owned(), "messages".to_owned()];
+    options.extra_body = Some(vec!["top_k".to_owned(), "messages".to_owned()]);
     let refused = LlmReplyEngine::new(options).err().unwrap().to_string();
     assert!(refused.contains("'messages'"), "{refused}");
 }
