@@ -1,0 +1,157 @@
+//! Replies of the model.
+
+use contract::reply_engine::request;
+use domain::{FinishReason, Usage};
+use llm_engine::{LlmOptions, LlmReplyEngine};
+use ports::RequestedCall;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{fixture, options_of};
+use crate::{
+    fixture::collect_reply,
+    tools::request_with,
+    upstream::{
+        Upstream, call_block, end, message, message_end, message_start, named, redacted_block,
+        text_block, thinking_block, whole,
+    },
+};
+
+#[tokio::test]
+async fn text_arrives_in_pieces_and_reasoning_is_no_text() {
+    let thinking = thinking_block(0, &["The user ", "greets."], "c2ln");
+    let text = text_block(1, &["Hello", ", \"wörld\"\n", "<think>!"]);
+    let (_upstream, engine) = fixture([message("end_turn", &[thinking, text])]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Hello, \"wörld\"\n<think>!");
+    let usage = Usage {
+        input_tokens: 9,
+        output_tokens: 5,
+        ..Usage::default()
+    };
+    assert_eq!(reply.end(), (FinishReason::Stop, Some(usage)));
+}
+
+#[tokio::test]
+async fn texts_between_which_the_model_thinks_are_paragraphs() {
+    let blocks = [
+        text_block(0, &["Let me see."]),
+        thinking_block(1, &["Hm."], "c2ln"),
+        text_block(2, &["It is", " noon."]),
+        text_block(3, &[" Bye."]),
+    ];
+    let (_upstream, engine) = fixture([message("end_turn", &blocks)]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Let me see.\n\nIt is noon. Bye.");
+}
+
+#[rstest]
+#[case("end_turn", FinishReason::Stop)]
+#[case("stop_sequence", FinishReason::Stop)]
+#[case("max_tokens", FinishReason::Length)]
+#[case("model_context_window_exceeded", FinishReason::Length)]
+#[case("refusal", FinishReason::ContentFilter)]
+#[case("a_new_one", FinishReason::Stop)]
+#[tokio::test]
+async fn stop_reasons_are_read(#[case] reason: &str, #[case] expected: FinishReason) {
+    let (_upstream, engine) = fixture([message(reason, &[text_block(0, &["Hi"])])]).await;
+    assert_eq!(collect_reply(&engine, request(0)).await.end().0, expected);
+}
+
+#[tokio::test]
+async fn calls_arrive_in_pieces() {
+    let blocks = [
+        redacted_block(0, "ZW5j"),
+        call_block(1, "toolu_1", "time", &["", "{\"zone\": ", "\"UTC\"}"]),
+        call_block(2, "toolu_2", "time", &[]),
+    ];
+    let (_upstream, engine) = fixture([message("tool_use", &blocks)]).await;
+    let reply = collect_reply(&engine, request_with(&["time"])).await;
+    let call = |arguments: &str| RequestedCall {
+        function: "time".to_owned(),
+        arguments: Some(arguments.to_owned()),
+    };
+    assert_eq!(reply.calls(), [call("{\"zone\": \"UTC\"}"), call("")]);
+    assert_eq!(reply.end().0, FinishReason::Stop);
+}
+
+#[rstest]
+#[case::cached(
+    json!({"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 1}),
+    json!({"output_tokens": 8, "output_tokens_details": {"thinking_tokens": 6}}),
+    (123, 8, Some(100), Some(6))
+)]
+#[case::repeated_at_the_end(
+    json!({"input_tokens": 3, "cache_read_input_tokens": null, "output_tokens": 0}),
+    json!({"input_tokens": 4, "cache_read_input_tokens": 0, "output_tokens": 8, "output_tokens_details": null}),
+    (4, 8, Some(0), None)
+)]
+#[case::implausible(
+    json!({"input_tokens": 3, "cache_read_input_tokens": "many", "output_tokens": -1}),
+    json!({"output_tokens": 8.0, "output_tokens_details": {"thinking_tokens": 9}}),
+    (3, 8, None, None)
+)]
+#[tokio::test]
+async fn cached_tokens_are_part_of_the_input(
+    #[case] first: Value,
+    #[case] last: Value,
+    #[case] expected: (i64, i64, Option<i64>, Option<i64>),
+) {
+    let events = [
+        vec![message_start(&first)],
+        text_block(0, &["Hi"]),
+        message_end("end_turn", &last),
+    ]
+    .concat();
+    let response = named(&events).into_iter().chain([end()]).collect();
+    let (_upstream, engine) = fixture([response]).await;
+    let usage = collect_reply(&engine, request(0)).await.end().1;
+    let usage = usage.expect("counts");
+    let counts = (usage.input_tokens, usage.output_tokens);
+    let details = (usage.cached_input_tokens, usage.reasoning_tokens);
+    assert_eq!((counts.0, counts.1, details.0, details.1), expected);
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_read() {
+    let body = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test",
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+            {"type": "text", "text": "Let me see."},
+            {"type": "tool_use", "id": "toolu_1", "name": "time", "input": {"at": 123_456_789_012_345_678_u64}},
+        ],
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    });
+    let upstream = Upstream::start([whole(200, "", &body)]).await;
+    let options = LlmOptions {
+        streams: false,
+        ..options_of(&upstream)
+    };
+    let engine = LlmReplyEngine::new(options).expect("an engine");
+    let reply = collect_reply(&engine, request_with(&["time"])).await;
+    assert_eq!(reply.text(), "Let me see.");
+    let arguments = reply.calls().remove(0).arguments;
+    assert_eq!(arguments.as_deref(), Some(r#"{"at":123456789012345678}"#));
+    assert_eq!(upstream.bodies()[0]["stream"], false);
+}
+
+#[tokio::test]
+async fn unknown_events_and_blocks_are_ignored() {
+    let blocks = [
+        vec![
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "dream", "of": 1}}),
+        ],
+        vec![
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "dream_delta", "of": 2}}),
+        ],
+        vec![
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "weather"}),
+        ],
+        text_block(1, &["Hi"]),
+    ];
+    let (_upstream, engine) = fixture([message("end_turn", &blocks)]).await;
+    assert_eq!(collect_reply(&engine, request(0)).await.text(), "Hi");
+}
