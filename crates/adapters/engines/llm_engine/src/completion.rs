@@ -208,6 +208,7 @@ impl Completion {
             streams: self.upstream.streams,
             settings: self.settings.as_ref(),
             effort: self.dialect.effort_for(self.settings.as_ref()),
+            shows_reasoning: self.shows_reasoning() && !self.dialect.refused_efforts.are_all(),
             extra_body: self.upstream.extra_body.members(self.settings.as_ref()),
             may_call: self.may_call,
             tool_use: &self.tool_use,

@@ -2,6 +2,9 @@
 
 use domain::ReasoningEffort;
 
+/// How models that reason in any case refuse to do without, at Anthropic.
+const WITHOUT_REASONING: &str = "thinking.type.disabled";
+
 /// The efforts that a model refuses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RefusedEfforts(u8);
@@ -18,14 +21,18 @@ pub(crate) enum EffortRefusal {
 impl EffortRefusal {
     /// Reads the text of an error, in lower case.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        const NAMES: [&str; 4] = [
+        const NAMES: [&str; 7] = [
             "reasoning_effort",
             "reasoningeffort",
             // Ollama.
             "reasoning value",
             "support thinking",
+            // Anthropic.
+            "adaptive thinking is not",
+            "effort parameter",
+            WITHOUT_REASONING,
         ];
-        const OF_VALUES: [&str; 4] = ["value", "should be", "must be", "one of"];
+        const OF_VALUES: [&str; 5] = ["value", "should be", "must be", "one of", WITHOUT_REASONING];
         let has_one = |words: &[&str]| words.iter().any(|word| text.contains(word));
         has_one(&NAMES).then(|| {
             if has_one(&OF_VALUES) {
@@ -51,10 +58,15 @@ impl RefusedEfforts {
         }
     }
 
+    /// Returns whether the model refuses the parameter, whatever its value.
+    pub(crate) fn are_all(self) -> bool {
+        self.0 == u8::MAX
+    }
+
     /// Returns the efforts that are refused after another refusal.
-    pub(crate) fn and(self, refusal: EffortRefusal, sent: ReasoningEffort) -> Self {
+    pub(crate) fn and(self, refusal: EffortRefusal, sent: Option<ReasoningEffort>) -> Self {
         match refusal {
-            EffortRefusal::Value => Self(self.0 | bit(sent).unwrap_or_default()),
+            EffortRefusal::Value => Self(self.0 | sent.and_then(bit).unwrap_or_default()),
             EffortRefusal::Parameter => Self(u8::MAX),
         }
     }
@@ -88,7 +100,7 @@ mod tests {
     ) {
         let refused = refused.iter().map(|text| ReasoningEffort::read(text));
         let refused = refused.fold(RefusedEfforts::default(), |all, one| {
-            all.and(EffortRefusal::Value, one)
+            all.and(EffortRefusal::Value, Some(one))
         });
         let sent = refused.sent_for(ReasoningEffort::read(wanted));
         assert_eq!(sent, expected.map(ReasoningEffort::read));
@@ -96,8 +108,8 @@ mod tests {
 
     #[test]
     fn a_model_without_the_parameter_receives_none() {
-        let refused =
-            RefusedEfforts::default().and(EffortRefusal::Parameter, ReasoningEffort::High);
+        let refused = RefusedEfforts::default().and(EffortRefusal::Parameter, None);
+        assert!(refused.are_all());
         for effort in ReasoningEffort::ALL {
             assert_eq!(refused.sent_for(*effort), None);
         }
@@ -127,6 +139,18 @@ mod tests {
     #[case(
         "\"llama3.2\" does not support thinking",
         Some(EffortRefusal::Parameter)
+    )]
+    #[case(
+        "adaptive thinking is not supported on this model",
+        Some(EffortRefusal::Parameter)
+    )]
+    #[case(
+        "this model does not support the effort parameter.",
+        Some(EffortRefusal::Parameter)
+    )]
+    #[case(
+        "\\\"thinking.type.disabled\\\" is not supported for this model. use \\\"thinking.type.adaptive\\\" and \\\"output_config.effort\\\" to control thinking behavior.",
+        Some(EffortRefusal::Value)
     )]
     #[case("the value of max_tokens is too high", None)]
     fn refusals_of_efforts_are_read(#[case] text: &str, #[case] expected: Option<EffortRefusal>) {

@@ -32,6 +32,9 @@ pub(crate) struct EventReader {
     open: Option<KeptBlock>,
     /// Another block has followed the text so far.
     is_interrupted: bool,
+    /// Another block has followed the reasoning so far.
+    is_thought_interrupted: bool,
+    has_thought: bool,
 }
 
 impl EventReader {
@@ -146,8 +149,9 @@ impl EventReader {
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
         let block: Value = from_str(json.get()).map_err(|_error| LlmError::MALFORMED)?;
+        self.is_thought_interrupted = self.has_thought;
         if let Some(text) = block["thinking"].as_str() {
-            response.show_reasoning(text.into());
+            self.show_reasoning(text.into(), response);
         }
         response.count_kept(json.get().len())?;
         self.open = Some(KeptBlock {
@@ -173,7 +177,7 @@ impl EventReader {
             "thinking_delta" => {
                 self.extend_reasoning("thinking", &delta.thinking);
                 let bytes = delta.thinking.len();
-                response.show_reasoning(delta.thinking);
+                self.show_reasoning(delta.thinking, response);
                 response.count_kept(bytes)
             }
             "signature_delta" => {
@@ -204,6 +208,17 @@ impl EventReader {
             response.push_text(PARAGRAPH)?;
         }
         response.push_reply(text)
+    }
+
+    fn show_reasoning(&mut self, text: Cow<'_, str>, response: &mut ResponseAccumulator) {
+        if text.is_empty() {
+            return;
+        }
+        self.has_thought = true;
+        if mem::take(&mut self.is_thought_interrupted) {
+            response.show_reasoning(PARAGRAPH.into());
+        }
+        response.show_reasoning(text);
     }
 
     fn extend_reasoning(&mut self, member: &str, addition: &str) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{LlmSettings, ReasoningEffort, ResponseSchema, ShowReasoning};
+use domain::{LlmSettings, ReasoningEffort, ResponseSchema};
 use ports::{ToolChoice, ToolUse};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ pub(crate) struct Demands<'a> {
     pub(crate) settings: Option<&'a LlmSettings>,
     /// The effort of reasoning that is sent.
     pub(crate) effort: Option<ReasoningEffort>,
+    /// Somebody may see the reasoning.
+    pub(crate) shows_reasoning: bool,
     pub(crate) extra_body: BTreeMap<&'a str, &'a Value>,
     pub(crate) may_call: bool,
     pub(crate) tool_use: &'a ToolUse,
@@ -84,7 +86,7 @@ enum Format<'a> {
 pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json::Result<Vec<u8>> {
     let settings = demands.settings;
     let tools = tools(prompt);
-    let (thinking, effort) = thinking(demands.effort, settings);
+    let (thinking, effort) = thinking(demands);
     let format = demands.schema.map(|schema| Format::JsonSchema {
         schema: schema.value(),
     });
@@ -147,18 +149,12 @@ fn stop_sequences(settings: Option<&LlmSettings>) -> Vec<&str> {
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// Returns how the model thinks, and its effort. Without both settings that is left to the model, of which some
-/// think without being asked to.
-fn thinking(
-    effort: Option<ReasoningEffort>,
-    settings: Option<&LlmSettings>,
-) -> (Option<Thinking>, Option<&'static str>) {
-    let shows = matches!(
-        settings.and_then(|it| it.show_reasoning),
-        Some(ShowReasoning::Staff | ShowReasoning::Everyone)
-    );
+/// Returns how the model thinks, and its effort. Without an effort and without anybody who may see the reasoning, both
+/// are left to the model.
+fn thinking(demands: &Demands<'_>) -> (Option<Thinking>, Option<&'static str>) {
+    let shows = demands.shows_reasoning;
     let display = if shows { "summarized" } else { "omitted" };
-    let effort = match effort {
+    let effort = match demands.effort {
         Some(ReasoningEffort::None) => return (Some(Thinking::Disabled), None),
         Some(ReasoningEffort::Minimal | ReasoningEffort::Low) => Some("low"),
         Some(ReasoningEffort::Medium) => Some("medium"),

@@ -111,10 +111,10 @@ impl Dialects {
         if refuses_limit && is_first_limit && self.max_completion_tokens.is_none() {
             next.max_completion_tokens = !current.max_completion_tokens;
         }
-        if let Some(refusal) = refused.effort
-            && let Some(sent) = current.effort_for(agent)
-        {
-            next.refused_efforts = current.refused_efforts.and(refusal, sent);
+        if let Some(refusal) = refused.effort {
+            next.refused_efforts = current
+                .refused_efforts
+                .and(refusal, current.effort_for(agent));
         }
         (next != current).then_some(next)
     }

@@ -1,6 +1,9 @@
 //! Failures of the server.
 
+use std::sync::Arc;
+
 use contract::reply_engine::request;
+use domain::{LlmSettings, ReasoningEffort, ShowReasoning};
 use ports::{ReplyEngine as _, ReplyError};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -54,6 +57,79 @@ async fn other_failures_are_not(#[case] first: Response) {
     );
     assert!(!reply.failure().contains(KEY) && !reply.failure().contains("prompt"));
     assert_eq!(upstream.requests().len(), 1);
+}
+
+/// Returns what the requests said about reasoning, of an agent with these settings.
+async fn asked_to_reason(refusals: &[&str], settings: LlmSettings) -> Vec<(Value, Value)> {
+    let refusal = |text: &&str| {
+        let error = json!({"type": "invalid_request_error", "message": text});
+        whole(400, "", &json!({"type": "error", "error": error}))
+    };
+    let responses = refusals.iter().map(refusal).chain([greeting()]);
+    let (upstream, engine) = fixture(responses).await;
+    let mut request = request(0);
+    Arc::make_mut(&mut request.agent).config.llm = Some(settings);
+    // The second request shows what was learned.
+    for _ in 0..2 {
+        assert_eq!(collect_reply(&engine, request.clone()).await.text(), "Hi");
+    }
+    let bodies = upstream.bodies().into_iter();
+    let sent = bodies.map(|body| {
+        (
+            body["thinking"]["type"].clone(),
+            body["output_config"]["effort"].clone(),
+        )
+    });
+    sent.collect()
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_reason_is_not_asked_to() {
+    let none = (Value::Null, Value::Null);
+    let of_effort = LlmSettings {
+        reasoning_effort: Some(ReasoningEffort::High),
+        ..LlmSettings::default()
+    };
+    let shown = LlmSettings {
+        show_reasoning: Some(ShowReasoning::Staff),
+        ..LlmSettings::default()
+    };
+    let refusal = "adaptive thinking is not supported on this model";
+    let sent = asked_to_reason(&[refusal], of_effort.clone()).await;
+    assert_eq!(
+        sent,
+        [
+            (json!("adaptive"), json!("high")),
+            none.clone(),
+            none.clone()
+        ]
+    );
+    let sent = asked_to_reason(&[refusal], shown).await;
+    assert_eq!(
+        sent,
+        [(json!("adaptive"), Value::Null), none.clone(), none.clone()]
+    );
+    let sent = asked_to_reason(
+        &["This model does not support the effort parameter."],
+        of_effort,
+    )
+    .await;
+    assert_eq!(
+        sent,
+        [(json!("adaptive"), json!("high")), none.clone(), none]
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_always_reasons_is_asked_for_little() {
+    let settings = LlmSettings {
+        reasoning_effort: Some(ReasoningEffort::None),
+        ..LlmSettings::default()
+    };
+    let refusal = "\"thinking.type.disabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.";
+    let low = (json!("adaptive"), json!("low"));
+    let expected = [(json!("disabled"), Value::Null), low.clone(), low];
+    assert_eq!(asked_to_reason(&[refusal], settings).await, expected);
 }
 
 #[tokio::test]
@@ -111,9 +187,9 @@ async fn the_list_of_models_has_pages() {
     ];
     assert_eq!(lines, expected);
     let inputs = async |model: &str| {
-        let llm = domain::LlmSettings {
+        let llm = LlmSettings {
             model: Some(model.to_owned()),
-            ..domain::LlmSettings::default()
+            ..LlmSettings::default()
         };
         let config = domain::AgentConfig {
             llm: Some(llm),

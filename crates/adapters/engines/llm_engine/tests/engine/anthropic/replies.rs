@@ -1,7 +1,9 @@
 //! Replies of the model.
 
+use std::sync::Arc;
+
 use contract::reply_engine::request;
-use domain::{FinishReason, Usage};
+use domain::{FinishReason, LlmSettings, ShowReasoning, Usage};
 use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::RequestedCall;
 use rstest::rstest;
@@ -43,6 +45,41 @@ async fn texts_between_which_the_model_thinks_are_paragraphs() {
     let (_upstream, engine) = fixture([message("end_turn", &blocks)]).await;
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), "Let me see.\n\nIt is noon. Bye.");
+}
+
+#[tokio::test]
+async fn reasoning_is_sent_if_somebody_may_see_it() {
+    let blocks = [
+        thinking_block(0, &["The user ", "greets."], "c2ln"),
+        redacted_block(1, "ZW5j"),
+        thinking_block(2, &[], "c2ln"),
+        thinking_block(3, &["Hm\0."], "c2ln"),
+        text_block(4, &["Hello!"]),
+    ];
+    for (show, expected) in [
+        (
+            Some(ShowReasoning::Everyone),
+            "The user greets.\n\nHm\u{fffd}.",
+        ),
+        (
+            Some(ShowReasoning::Staff),
+            "The user greets.\n\nHm\u{fffd}.",
+        ),
+        (Some(ShowReasoning::Never), ""),
+        (None, ""),
+    ] {
+        let (_upstream, engine) = fixture([message("end_turn", &blocks)]).await;
+        let mut request = request(0);
+        Arc::make_mut(&mut request.agent).config.llm = Some(LlmSettings {
+            show_reasoning: show,
+            ..LlmSettings::default()
+        });
+        let reply = collect_reply(&engine, request).await;
+        assert_eq!(
+            (reply.reasoning(), reply.text()),
+            (expected.to_owned(), "Hello!".to_owned())
+        );
+    }
 }
 
 #[rstest]
