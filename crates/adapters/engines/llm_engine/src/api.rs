@@ -4,8 +4,10 @@ use domain::FileKinds;
 
 use crate::{
     anthropic::{self, EventReader},
+    demands::Demands,
     error::LlmError,
     openai::{self, ChunkReader},
+    prompt::Prompt,
     response_accumulator::ResponseAccumulator,
 };
 
@@ -74,6 +76,18 @@ impl LlmApi {
         FileKinds {
             audio: inputs.audio && matches!(self, Self::OpenAi),
             ..inputs
+        }
+    }
+
+    /// Returns the body of a request.
+    pub(crate) fn request_body(
+        self,
+        prompt: &Prompt,
+        demands: &Demands<'_>,
+    ) -> serde_json::Result<Vec<u8>> {
+        match self {
+            Self::OpenAi => openai::request_body(prompt, demands),
+            Self::Anthropic => anthropic::request_body(prompt, demands),
         }
     }
 

@@ -5,23 +5,22 @@ use std::{
     time::Duration,
 };
 
-use domain::{AgentConfig, FileKinds, LlmSettings};
-use ports::ToolChoice;
+use domain::{AgentConfig, FileKinds};
 use reqwest::{
     Method, Proxy, Request, Response, Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     address::{append_path, base_url, is_azure_deployment, proxy_url},
     api::LlmApi,
+    dialect::Dialects,
     error::LlmError,
     extra_body::ExtraBody,
-    openai::{Dialect, Dialects, Settings},
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
@@ -109,48 +108,10 @@ impl Upstream {
         self.requests_url.path()
     }
 
-    /// Converts the settings of an agent to request parameters.
-    pub(crate) fn settings(agent: Option<&LlmSettings>, dialect: Dialect) -> Settings {
-        let Some(agent) = agent else {
-            return Settings::default();
-        };
-        let max_tokens = agent.max_output_tokens;
-        // Turns -0.0, which some servers reject, into 0.0.
-        let normalized = |number: f64| number + 0.0;
-        Settings {
-            temperature: agent.temperature.map(normalized),
-            top_p: agent.top_p.map(normalized),
-            max_tokens: max_tokens.filter(|_| !dialect.max_completion_tokens),
-            max_completion_tokens: max_tokens.filter(|_| dialect.max_completion_tokens),
-            seed: agent.seed,
-            stop: agent.stop.clone().unwrap_or_default(),
-            reasoning_effort: dialect.effort_for(Some(agent)),
-        }
-    }
-
     /// Returns the model of an agent with this configuration; `None` leaves the choice to the server.
     pub(crate) fn model_of(&self, config: &AgentConfig) -> Option<String> {
         let own = config.llm.as_ref().and_then(|llm| llm.model.clone());
         own.or_else(|| self.model.clone())
-    }
-
-    /// Returns the value of `tool_choice` in a request with tools. `auto` is the default and some models
-    /// reject it, so it is sent only to servers without streaming: one of them requires it.
-    pub(crate) fn tool_choice(&self, may_call: bool, choice: &ToolChoice) -> Option<Value> {
-        match choice {
-            _ if !may_call => Some("none".into()),
-            ToolChoice::Auto => (!self.streams).then(|| "auto".into()),
-            ToolChoice::Required => Some("required".into()),
-            ToolChoice::Function(name) => {
-                Some(json!({"type": "function", "function": {"name": name}}))
-            }
-        }
-    }
-
-    /// Returns whether an assistant message with tool calls needs a text. Most servers expect `null` in
-    /// place of an empty text; one that cannot stream tool calls requires a text.
-    pub(crate) fn requires_text(&self) -> bool {
-        !self.streams
     }
 
     /// Returns a request for a reply. It can be sent more than once.

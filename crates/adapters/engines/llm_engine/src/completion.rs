@@ -9,13 +9,12 @@ use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
 use crate::{
-    anthropic,
-    api::LlmApi,
     chunk_sender::ChunkSender,
     client::Upstream,
+    demands::Demands,
+    dialect::Dialect,
     error::{LlmError, sanitize},
     model_list::ModelList,
-    openai::{CompletionRequest, Dialect, Messages, ResponseFormat, StreamOptions, functions},
     prompt::Prompt,
     response_accumulator::ResponseAccumulator,
     response_reader::read_response,
@@ -193,53 +192,20 @@ impl Completion {
     }
 
     fn request(&self) -> Result<reqwest::Request, LlmError> {
-        let body = match self.upstream.api {
-            LlmApi::OpenAi => self.chat_completions_body(),
-            LlmApi::Anthropic => anthropic::request_body(&self.prompt, &self.demands()),
-        };
-        let malformed = |_error| LlmError::Malformed("the request cannot be serialized");
-        let body = body.map_err(malformed)?;
-        Ok(self.upstream.reply_request(body))
-    }
-
-    fn demands(&self) -> anthropic::Demands<'_> {
-        anthropic::Demands {
+        let (upstream, settings) = (&self.upstream, self.settings.as_ref());
+        let demands = Demands {
             model: self.model.as_deref(),
-            streams: self.upstream.streams,
-            settings: self.settings.as_ref(),
-            effort: self.dialect.effort_for(self.settings.as_ref()),
-            shows_reasoning: self.shows_reasoning() && !self.dialect.refused_efforts.are_all(),
-            extra_body: self.upstream.extra_body.members(self.settings.as_ref()),
+            streams: upstream.streams,
+            settings,
+            dialect: self.dialect,
+            shows_reasoning: self.shows_reasoning(),
             may_call: self.may_call,
             tool_use: &self.tool_use,
             schema: self.response_schema.as_ref(),
-        }
-    }
-
-    fn chat_completions_body(&self) -> serde_json::Result<Vec<u8>> {
-        let tools = functions(&self.prompt);
-        let has_tools = !tools.is_empty();
-        let (upstream, tool_use) = (&self.upstream, &self.tool_use);
-        let tool_choice = || upstream.tool_choice(self.may_call, &tool_use.choice);
-        let schema = self.response_schema.as_ref();
-        let has_stream_options = self.upstream.streams && self.dialect.stream_options;
-        let request = CompletionRequest {
-            model: self.model.as_deref(),
-            messages: &Messages {
-                prompt: &self.prompt,
-                requires_text: upstream.requires_text(),
-            },
-            stream: self.upstream.streams,
-            stream_options: has_stream_options.then_some(StreamOptions {
-                include_usage: true,
-            }),
-            settings: &Upstream::settings(self.settings.as_ref(), self.dialect),
-            tools: &tools,
-            tool_choice: has_tools.then(tool_choice).flatten(),
-            parallel_tool_calls: tool_use.parallel.filter(|_| has_tools && self.may_call),
-            response_format: schema.map(|it| ResponseFormat::of_schema(it.value())),
-            extra_body: &upstream.extra_body.members(self.settings.as_ref()),
+            extra_body: upstream.extra_body.members(settings),
         };
-        serde_json::to_vec(&request)
+        let body = upstream.api.request_body(&self.prompt, &demands);
+        let malformed = |_error| LlmError::Malformed("the request cannot be serialized");
+        Ok(upstream.reply_request(body.map_err(malformed)?))
     }
 }

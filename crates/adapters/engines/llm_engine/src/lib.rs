@@ -6,13 +6,13 @@
 //! sends it over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
 //! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
-//! and `tool_call_accumulator` assembles its tool calls. `prompt` is the conversation for the model, `extra_body` what
-//! agents add to requests, `efforts` what servers refuse of them, and `error` and
+//! and `tool_call_accumulator` assembles its tool calls. `prompt` is the conversation for the model, `demands` the other
+//! content of requests, with what agents add to them (`extra_body`) and servers refuse of them (`dialect`, `efforts`), and `error` and
 //! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
 //! calls. `model_list` is the list of a server's models.
 //!
 //! `openai` and `anthropic` are the formats of requests and responses, between which `api` chooses. To add one, write
-//! such a folder and its lines in `api` and `completion`.
+//! such a folder and its lines in `api`.
 //!
 //! No upstream is trusted with memory, time or the content of logs. Types that contain prompts,
 //! replies or arguments do not implement `Debug`.
@@ -25,6 +25,8 @@ mod chunk_sender;
 mod chunk_template;
 mod client;
 mod completion;
+mod demands;
+mod dialect;
 mod efforts;
 mod engine;
 mod error;

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::openai::RefusedParameters;
+use crate::dialect::RefusedParameters;
 
 /// An error that an upstream returned.
 #[derive(Debug, thiserror::Error)]

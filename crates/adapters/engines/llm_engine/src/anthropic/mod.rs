@@ -5,10 +5,11 @@ mod event;
 mod event_reader;
 mod messages;
 mod request;
+mod schema;
 mod usage;
 
 pub(crate) use event_reader::EventReader;
-pub(crate) use request::{Demands, request_body};
+pub(crate) use request::request_body;
 
 /// The path of requests below a base URL.
 pub(crate) const PATH: [&str; 1] = ["messages"];

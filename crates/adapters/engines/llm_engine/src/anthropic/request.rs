@@ -2,31 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use domain::{LlmSettings, ReasoningEffort, ResponseSchema};
-use ports::{ToolChoice, ToolUse};
+use domain::{LlmSettings, ReasoningEffort};
+use ports::ToolChoice;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::messages::{CacheControl, Message, TextBlock, messages, system};
-use crate::prompt::{Prompt, object_schema};
+use super::{
+    messages::{CacheControl, Message, TextBlock, messages, system},
+    schema::accepted_schema,
+};
+use crate::{
+    demands::Demands,
+    prompt::{Prompt, object_schema},
+};
 
 /// The limit of tokens of agents that have none: the interface requires one.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
-
-/// What a request demands of the reply.
-pub(crate) struct Demands<'a> {
-    pub(crate) model: Option<&'a str>,
-    pub(crate) streams: bool,
-    pub(crate) settings: Option<&'a LlmSettings>,
-    /// The effort of reasoning that is sent.
-    pub(crate) effort: Option<ReasoningEffort>,
-    /// Somebody may see the reasoning.
-    pub(crate) shows_reasoning: bool,
-    pub(crate) extra_body: BTreeMap<&'a str, &'a Value>,
-    pub(crate) may_call: bool,
-    pub(crate) tool_use: &'a ToolUse,
-    pub(crate) schema: Option<&'a ResponseSchema>,
-}
 
 #[derive(Serialize)]
 struct MessagesRequest<'a> {
@@ -46,7 +37,7 @@ struct MessagesRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig<'a>>,
+    output_config: Option<OutputConfig>,
     #[serde(flatten)]
     extra_body: &'a BTreeMap<&'a str, &'a Value>,
 }
@@ -69,17 +60,17 @@ enum Thinking {
 }
 
 #[derive(Serialize)]
-struct OutputConfig<'a> {
+struct OutputConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<Format<'a>>,
+    format: Option<Format>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Format<'a> {
-    JsonSchema { schema: &'a Value },
+enum Format {
+    JsonSchema { schema: Value },
 }
 
 /// Returns the body of a request.
@@ -88,7 +79,7 @@ pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json
     let tools = tools(prompt);
     let (thinking, effort) = thinking(demands);
     let format = demands.schema.map(|schema| Format::JsonSchema {
-        schema: schema.value(),
+        schema: accepted_schema(schema.value()),
     });
     let has_config = effort.is_some() || format.is_some();
     let request = MessagesRequest {
@@ -152,9 +143,10 @@ fn stop_sequences(settings: Option<&LlmSettings>) -> Vec<&str> {
 /// Returns how the model thinks, and its effort. Without an effort and without anybody who may see the reasoning, both
 /// are left to the model.
 fn thinking(demands: &Demands<'_>) -> (Option<Thinking>, Option<&'static str>) {
-    let shows = demands.shows_reasoning;
+    let dialect = demands.dialect;
+    let shows = demands.shows_reasoning && !dialect.refused_efforts.are_all();
     let display = if shows { "summarized" } else { "omitted" };
-    let effort = match demands.effort {
+    let effort = match dialect.effort_for(demands.settings) {
         Some(ReasoningEffort::None) => return (Some(Thinking::Disabled), None),
         Some(ReasoningEffort::Minimal | ReasoningEffort::Low) => Some("low"),
         Some(ReasoningEffort::Medium) => Some("medium"),

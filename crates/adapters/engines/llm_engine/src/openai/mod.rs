@@ -1,15 +1,16 @@
 //! Requests and responses in the format of `OpenAI`'s chat completions. No type implements `Debug`:
 //! they contain prompts, replies and arguments, which must not be logged.
 
+mod accumulation;
+mod body;
 mod chunk_reader;
-mod dialect;
 mod messages;
 mod request;
 mod response;
 mod usage;
 
+pub(crate) use body::request_body;
 pub(crate) use chunk_reader::ChunkReader;
-pub(crate) use dialect::{Dialect, Dialects, RefusedParameters};
 pub(crate) use messages::{Messages, functions};
 pub(crate) use request::{
     AssistantToolCall, AudioData, CompletionRequest, ContentPart, FileData, Function, FunctionCall,
