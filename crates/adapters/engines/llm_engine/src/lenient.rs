@@ -1,7 +1,12 @@
 //! Members that matter little, or that some servers send with another type. A value that cannot be
 //! used counts as absent.
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use std::borrow::Cow;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::{Value, from_str, value::RawValue};
 
 /// The maximum number of tokens that is plausible for one request.
@@ -14,6 +19,21 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
+}
+
+/// Reads a text without copying it, if it has no escapes; another value counts as empty.
+pub(crate) fn borrowed_text<'de, D: Deserializer<'de>>(
+    source: D,
+) -> Result<Cow<'de, str>, D::Error> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    let raw = <&RawValue>::deserialize(source)?.get();
+    if !raw.starts_with('"') {
+        return Ok(Cow::Borrowed(""));
+    }
+    from_str(raw)
+        .map(|Text(text)| text)
+        .map_err(D::Error::custom)
 }
 
 /// Reads an index; digits in a text are accepted.

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use domain::ModelStep;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::tool_call_accumulator::Call;
 
@@ -23,7 +23,7 @@ pub(crate) struct KeptBlock {
     pub(crate) text_bytes: usize,
     /// The number of calls before it.
     pub(crate) calls: usize,
-    pub(crate) block: Value,
+    pub(crate) block: Map<String, Value>,
 }
 
 /// Returns the state of a response; `None` if it has no tool calls.

@@ -11,7 +11,12 @@ use crate::lenient;
 /// One event. Which members it has depends on its type.
 #[derive(Default, Deserialize)]
 pub(super) struct Event<'a> {
-    #[serde(default, rename = "type", borrow)]
+    #[serde(
+        default,
+        rename = "type",
+        borrow,
+        deserialize_with = "lenient::borrowed_text"
+    )]
     pub(super) kind: Cow<'a, str>,
     #[serde(default, deserialize_with = "lenient::index")]
     pub(super) index: Option<u32>,
@@ -45,16 +50,21 @@ impl<'a> Event<'a> {
 /// An addition to a block, or to the message.
 #[derive(Default, Deserialize)]
 pub(super) struct Delta<'a> {
-    #[serde(default, rename = "type", borrow)]
+    #[serde(
+        default,
+        rename = "type",
+        borrow,
+        deserialize_with = "lenient::borrowed_text"
+    )]
     pub(super) kind: Cow<'a, str>,
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
     pub(super) text: Cow<'a, str>,
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
     pub(super) thinking: Cow<'a, str>,
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
     pub(super) signature: Cow<'a, str>,
     /// A piece of the arguments of a call.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(super) partial_json: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) stop_reason: Option<String>,
@@ -64,7 +74,7 @@ pub(super) struct Delta<'a> {
 #[derive(Default, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(default, borrow)]
-    pub(super) content: Vec<&'a RawValue>,
+    pub(super) content: Option<Vec<&'a RawValue>>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) stop_reason: Option<String>,
     #[serde(default, borrow)]
@@ -74,9 +84,14 @@ pub(super) struct Message<'a> {
 /// A block, or the beginning of one.
 #[derive(Default, Deserialize)]
 pub(super) struct Block<'a> {
-    #[serde(default, rename = "type", borrow)]
+    #[serde(
+        default,
+        rename = "type",
+        borrow,
+        deserialize_with = "lenient::borrowed_text"
+    )]
     pub(super) kind: Cow<'a, str>,
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
     pub(super) text: Cow<'a, str>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) id: Option<String>,

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, mem};
 
 use domain::FinishReason;
-use serde_json::{Value, from_slice, from_str, value::RawValue};
+use serde_json::{Map, Value, from_slice, from_str, value::RawValue};
 
 use super::{
     event::{Block, Delta, Event, Message},
@@ -103,7 +103,7 @@ impl EventReader {
         message: Message<'_>,
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
-        for (index, block) in (0..).zip(message.content) {
+        for (index, block) in (0..).zip(message.content.unwrap_or_default()) {
             self.begin_block(Some(index), block, response)?;
             self.end_block(response);
         }
@@ -148,9 +148,10 @@ impl EventReader {
         json: &RawValue,
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
-        let block: Value = from_str(json.get()).map_err(|_error| LlmError::MALFORMED)?;
+        let block: Map<String, Value> =
+            from_str(json.get()).map_err(|_error| LlmError::MALFORMED)?;
         self.is_thought_interrupted = self.has_thought;
-        if let Some(text) = block["thinking"].as_str() {
+        if let Some(text) = block.get("thinking").and_then(Value::as_str) {
             self.show_reasoning(text.into(), response);
         }
         response.count_kept(json.get().len())?;
@@ -222,11 +223,12 @@ impl EventReader {
     }
 
     fn extend_reasoning(&mut self, member: &str, addition: &str) {
-        if let Some(open) = &mut self.open {
-            match open.block.get_mut(member) {
-                Some(Value::String(text)) => text.push_str(addition),
-                _ => open.block[member] = addition.into(),
-            }
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        match open.block.get_mut(member) {
+            Some(Value::String(text)) => text.push_str(addition),
+            _ => drop(open.block.insert(member.to_owned(), addition.into())),
         }
     }
 

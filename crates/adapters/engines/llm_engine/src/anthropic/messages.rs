@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{FileKind, FileReference, Role, ToolStep};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     prompt::{Content, Part, Prompt, Step},
@@ -56,7 +56,7 @@ enum Block<'a> {
     },
     /// A block of the model, as it was received.
     #[serde(untagged)]
-    Kept(Value),
+    Kept(Map<String, Value>),
 }
 
 #[derive(Serialize)]

@@ -14,8 +14,8 @@ use crate::{
     fixture::collect_reply,
     tools::request_with,
     upstream::{
-        Upstream, call_block, end, message, message_end, message_start, named, redacted_block,
-        text_block, thinking_block, whole,
+        Upstream, call_block, end, event, message, message_end, message_start, named, piece,
+        redacted_block, stream_head, text_block, thinking_block, whole,
     },
 };
 
@@ -172,6 +172,52 @@ async fn a_whole_answer_is_read() {
     let arguments = reply.calls().remove(0).arguments;
     assert_eq!(arguments.as_deref(), Some(r#"{"at":123456789012345678}"#));
     assert_eq!(upstream.bodies()[0]["stream"], false);
+}
+
+#[tokio::test]
+async fn members_of_no_importance_have_any_type() {
+    let events = [
+        json!({"type": "message_start", "message": {"content": null, "usage": null, "stop_reason": 5}}),
+        json!({"type": "content_block_start", "index": "0", "content_block": {"type": "text", "text": null}}),
+        json!({"type": "content_block_delta", "index": null, "delta": {"type": "text_delta", "text": "Hi", "thinking": null}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": null}, "error": null}),
+        json!({"type": "message_stop"}),
+    ];
+    let (_upstream, engine) = fixture([named(&events).into_iter().chain([end()]).collect()]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(
+        (reply.text(), reply.end()),
+        ("Hi".to_owned(), (FinishReason::Stop, None))
+    );
+}
+
+#[rstest]
+#[case::no_block(json!({"type": "content_block_start", "index": 0}))]
+#[case::a_list_in_place_of_reasoning(json!({"type": "content_block_start", "index": 0, "content_block": ["thinking"]}))]
+#[tokio::test]
+async fn malformed_events_are_rejected(#[case] event: Value) {
+    let delta = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}});
+    let response = named(&[event, delta]).into_iter().chain([end()]).collect();
+    let (_upstream, engine) = fixture([response]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert!(reply.failure().contains("malformed"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn half_a_character_is_replaced() {
+    let delta = |text: &str| {
+        piece(&format!(
+            "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}\n\n"
+        ))
+    };
+    let mut response = vec![stream_head(), delta("a"), delta("\\ud83e"), delta("b")];
+    response.extend(message_end("end_turn", &json!({})).iter().map(event));
+    response.push(end());
+    let (_upstream, engine) = fixture([response]).await;
+    assert_eq!(
+        collect_reply(&engine, request(0)).await.text(),
+        "a\u{fffd}b"
+    );
 }
 
 #[tokio::test]
