@@ -154,14 +154,14 @@ async fn fetch_list(upstream: &Upstream) -> Option<Models> {
         let is_paged = upstream.api.page_size().is_some();
         let has_more = is_paged && page["has_more"] == true;
         // Some servers send the list without an object around it.
-        let list = match page.get_mut("data") {
-            Some(list) => list.take(),
+        let found = match page.get_mut("data") {
+            Some(data) => data.take(),
             None => page,
         };
-        let Value::Array(list) = list else {
+        let Value::Array(found) = found else {
             return None;
         };
-        models.extend(list);
+        models.extend(found);
         if !has_more || last.is_none() || last == after || models.len() >= MAX_MODELS {
             return Some(read_list(&models));
         }
