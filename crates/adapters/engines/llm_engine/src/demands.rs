@@ -1,4 +1,4 @@
-//! What the requests for one response demand of it, besides the prompt.
+//! The content of requests besides the prompt.
 
 use std::collections::BTreeMap;
 

@@ -6,10 +6,10 @@
 //! sends it over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`, `body_form`) event by event
 //! (`chunk_template`), `response_accumulator` collects it without its `thoughts`,
-//! and `tool_call_accumulator` assembles its tool calls. `prompt` is the conversation for the model, `demands` the other
-//! content of requests, with what agents add to them (`extra_body`) and servers refuse of them (`dialect`, `efforts`), and `error` and
-//! `upstream_error` describe failures. `step_state` is what a server wants to see again with its tool
-//! calls. `model_list` is the list of a server's models.
+//! and `tool_call_accumulator` assembles its tool calls. `prompt` is the conversation for the model, `demands` the
+//! other content of requests, with the additions of agents (`extra_body`) and without the parameters that servers
+//! refuse (`dialect`, `efforts`). `error` and `upstream_error` describe failures. `step_state` is what a server wants
+//! to see again with its tool calls. `model_list` is the list of a server's models.
 //!
 //! `openai` and `anthropic` are the formats of requests and responses, between which `api` chooses. To add one, write
 //! such a folder and its lines in `api`.

@@ -1,6 +1,6 @@
 //! The messages of a request.
 //!
-//! What precedes a mark (`cache_control`) is cached. There may be four marks: the end of the tools, the end of what
+//! The API caches a request up to each mark (`cache_control`). There may be four marks: the end of the tools, the end of what
 //! all users of an agent share in the system message, the new message of the user and the last result of a tool.
 //! The mark of one turn is found in the next one, as long as at most 20 blocks are between them, so the message of
 //! the user stays marked after it.

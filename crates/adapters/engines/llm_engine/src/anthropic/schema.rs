@@ -1,6 +1,6 @@
 //! Schemas of replies in the part of JSON Schema that the API accepts.
 //!
-//! What is not part of it becomes a text for the model: the agent loop checks the reply against the whole schema.
+//! The rest becomes a text for the model: the agent loop checks the reply against the whole schema.
 
 use serde_json::{Map, Value};
 
