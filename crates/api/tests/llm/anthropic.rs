@@ -73,9 +73,7 @@ async fn an_imitation_replies_streams_calls_tools_and_fails() {
     ] {
         fixture.expect_failure(&agent, message, code).await;
     }
-    fixture
-        .expect_interruption(json!({}), "hello")
-        .await;
+    fixture.expect_interruption(json!({}), "hello").await;
     fixture.is_released(&agent, "slowly").await;
     fixture.falls_back(json!({})).await;
 }
