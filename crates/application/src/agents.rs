@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, FaultCode, IdempotencyEntry, IdempotencyKey,
-    InputFault, Principal, Profile, Sizes, Stamp, TenantId, tool_call::json_bytes,
+    InputFault, LEVEL, Principal, Profile, Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
-use ports::{AgentRepository, Idempotent, PrepareError, RepositoryError};
+use ports::{AgentRepository, Idempotent, Membership, PrepareError, RepositoryError};
+use tokio::sync::watch;
 use update::CHANGE_ATTEMPTS;
 use writes::{CreateAgent, DeleteAgent, DeleteOutcome};
 
@@ -32,6 +33,8 @@ pub struct AgentService {
     engines: Arc<Engines>,
     toolbox: Arc<Toolbox>,
     limits: AgentLimits,
+    /// Tells whether processes of an earlier level still run.
+    membership: watch::Receiver<Membership>,
     contended: KeyedSemaphore<(TenantId, AgentId)>,
 }
 
@@ -52,6 +55,7 @@ impl AgentService {
         engines: Arc<Engines>,
         toolbox: Arc<Toolbox>,
         limits: AgentLimits,
+        membership: watch::Receiver<Membership>,
     ) -> Self {
         Self {
             ports,
@@ -59,6 +63,7 @@ impl AgentService {
             engines,
             toolbox,
             limits,
+            membership,
             contended: KeyedSemaphore::new(1),
         }
     }
@@ -201,9 +206,16 @@ impl AgentService {
         if !faults.is_empty() {
             return Err(AgentError::Invalid(faults));
         }
+        if agent.config.needs_level() && self.membership.borrow().live.lowest_level < LEVEL {
+            return Err(AgentError::Upgrading);
+        }
         let unknown = self.engines.unknown_names(agent, config_before);
         if !unknown.is_empty() {
             return Err(AgentError::UnknownEngine(unknown));
+        }
+        let faults = self.engines.faults_of_own(agent, config_before);
+        if !faults.is_empty() {
+            return Err(AgentError::Invalid(faults));
         }
         let unknown = self.toolbox.unknown_names(agent, before);
         if !unknown.is_empty() {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
-    Agent, AgentConfig, FaultCode, FileKinds, InputFault, Problem, ProblemCode, ResponseSchema,
-    RuleTest, TenantId, fault::push_index,
+    Agent, AgentConfig, Fallback, FaultCode, FileKinds, InputFault, Problem, ProblemCode,
+    ResponseSchema, RuleTest, TenantId, fault::push_index,
 };
 use futures::future::join_all;
 use ports::{BreakerName, ModelRequest, PrepareError, ReplyEngine, SchemaChecker, SchemaError};
@@ -83,11 +83,25 @@ pub struct Candidate {
     pub engine: Arc<dyn ReplyEngine>,
     /// True if it is a fallback for the agent's own engine.
     pub is_fallback: bool,
+    /// The model that the agent names for the engine.
+    model: Option<String>,
+    /// True if the server is that of the agent's own engine.
+    is_own_engine: bool,
+    /// True if the chain has the engine with another model, too.
+    shares_engine: bool,
     /// The circuit breakers that an attempt with the engine has to pass.
     breakers: AttemptBreakers,
     /// Checks replies for which there is a schema.
     schemas: Arc<dyn SchemaChecker>,
     schema_support: Arc<SupportByModel>,
+}
+
+impl Candidate {
+    /// Returns whether a fallback with this name and model is this candidate. A name alone is any model of the engine.
+    fn answers_for(&self, name: &str, model: Option<&str>) -> bool {
+        let has_choice = model.is_some() && !self.engine.is_immediate();
+        self.name == name && (!has_choice || self.model.as_deref() == model)
+    }
 }
 
 impl Engines {
@@ -153,11 +167,18 @@ impl Engines {
     }
 
     /// Returns the engines that may reply for a tenant's agent, in the order in which they are
-    /// tried, each once. Names that this server no longer has are skipped.
+    /// tried, each once with each model. Names that this server no longer has are skipped.
     pub fn chain(&self, tenant: &TenantId, agent: &Agent) -> Vec<Candidate> {
         let mut chain: Vec<Candidate> = Vec::new();
-        for (index, name) in self.names(agent).enumerate() {
-            if chain.iter().any(|earlier| earlier.name == name) {
+        let own = agent.config.engine.as_deref().unwrap_or(&self.default);
+        let own_model = agent
+            .config
+            .llm
+            .as_ref()
+            .and_then(|llm| llm.model.as_deref());
+        for (index, (name, named_model)) in self.names(agent).enumerate() {
+            let is_fallback = index > 0;
+            if chain.iter().any(|it| it.answers_for(name, named_model)) {
                 continue;
             }
             let Some(registered) = self.by_name.get(name) else {
@@ -168,17 +189,22 @@ impl Engines {
                 continue;
             };
             let engine = Arc::clone(&registered.engine);
-            let is_fallback = index > 0;
-            let llm = agent.config.llm.as_ref().filter(|_| !is_fallback);
-            let model = llm.and_then(|llm| llm.model.as_deref());
+            let chosen_model = if is_fallback { named_model } else { own_model };
             // An engine that replies from the request alone ignores the model.
-            let model = model.filter(|_| !engine.is_immediate());
+            let model = chosen_model.filter(|_| !engine.is_immediate());
             let timeouts = Timeouts::of(engine.is_immediate());
             let breakers = registered.breakers.of(tenant, model, timeouts);
+            let mut shares_engine = false;
+            for earlier in chain.iter_mut().filter(|earlier| earlier.name == name) {
+                (earlier.shares_engine, shares_engine) = (true, true);
+            }
             chain.push(Candidate {
                 name: name.to_owned(),
                 engine,
                 is_fallback,
+                model: chosen_model.map(str::to_owned),
+                is_own_engine: name == own,
+                shares_engine,
                 breakers,
                 schemas: Arc::clone(&self.schemas),
                 schema_support: Arc::clone(&registered.schema_support),
@@ -187,11 +213,12 @@ impl Engines {
         chain
     }
 
-    /// Returns the agent's own engine or the default, then its fallbacks.
-    fn names<'a>(&'a self, agent: &'a Agent) -> impl Iterator<Item = &'a str> {
+    /// Returns the agent's own engine or the default, then its fallbacks with the models that they name.
+    fn names<'a>(&'a self, agent: &'a Agent) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
         let first = agent.config.engine.as_deref().unwrap_or(&self.default);
-        let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
-        std::iter::once(first).chain(fallbacks)
+        let fallbacks = agent.config.fallbacks.iter().flatten();
+        let fallbacks = fallbacks.filter_map(|it| Some((it.engine()?, it.model())));
+        std::iter::once((first, None)).chain(fallbacks)
     }
 
     /// Returns the faults of the engine names in an agent's configuration, with pointers inside the
@@ -200,33 +227,48 @@ impl Engines {
     /// because of it.
     pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<InputFault> {
         let mut faults = Vec::new();
-        let mut check = |pointer: String, name: &String, before: &[String]| {
-            if !before.contains(name) && !self.by_name.contains_key(name) {
+        let mut check = |pointer: String, name: &str, is_kept: bool| {
+            if !is_kept && !self.by_name.contains_key(name) {
                 let known: Vec<_> = self.by_name.keys().map(String::as_str).collect();
                 let detail = format!("must be an engine of the server: {}", known.join(", "));
                 faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
             }
         };
         if let Some(name) = &agent.config.engine {
-            let engine_before = before.map_or(&[][..], |it| it.engine.as_slice());
-            check("/config/engine".to_owned(), name, engine_before);
+            let is_kept = before.is_some_and(|it| it.engine.as_ref() == Some(name));
+            check("/config/engine".to_owned(), name, is_kept);
         }
         let of_titles = |config: &AgentConfig| config.titles.as_ref()?.engine.clone();
         if let Some(name) = of_titles(&agent.config) {
-            let engine_before = before.and_then(of_titles);
-            check(
-                "/config/titles/engine".to_owned(),
-                &name,
-                engine_before.as_slice(),
-            );
+            let is_kept = before.and_then(of_titles).as_ref() == Some(&name);
+            check("/config/titles/engine".to_owned(), &name, is_kept);
         }
-        let fallbacks_before = before.and_then(|it| it.fallbacks.as_deref());
-        for (index, name) in agent.config.fallbacks.iter().flatten().enumerate() {
+        let before = before.iter().flat_map(|it| it.fallbacks.iter().flatten());
+        let before: Vec<_> = before.filter_map(Fallback::engine).collect();
+        for (index, fallback) in agent.config.fallbacks.iter().flatten().enumerate() {
+            let Some(name) = fallback.engine() else {
+                continue;
+            };
             let mut pointer = String::from("/config/fallbacks");
             push_index(&mut pointer, index);
-            check(pointer, name, fallbacks_before.unwrap_or_default());
+            if matches!(fallback, Fallback::WithModel(_)) {
+                pointer.push_str("/engine");
+            }
+            check(pointer, name, before.contains(&name));
         }
         faults
+    }
+
+    /// Returns the faults of settings that only the agent's own engine uses, unless both were the same `before`: the
+    /// operator may have changed what the engine accepts.
+    pub fn faults_of_own(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<InputFault> {
+        let config = &agent.config;
+        if before.is_some_and(|it| it.engine == config.engine && it.llm == config.llm) {
+            return Vec::new();
+        }
+        let name = config.engine.as_deref().unwrap_or(&self.default);
+        let own = self.by_name.get(name);
+        own.map_or_else(Vec::new, |own| own.engine.faults(config))
     }
 
     /// Returns why a schema of replies is not accepted.

@@ -63,6 +63,7 @@ const EVENTS: [&str; 4] = [
     "update tenants set head_seq = head_seq + 3 where head_seq > 0",
 ];
 const CONFIG: &str = "update agents set config = '{\"greeting\": \"Hi\", \
+    \"fallbacks\": [\"rules\", {\"pool\": \"a\"}], \
     \"tools\": [{\"name\": \"shop/*\"}], \"llm\": {\"model\": \"m\", \"reasoning\": {\"effort\": 1.5}}, \
     \"history\": {\"maxMessages\": 3, \"summaries\": false}, \
     \"rules\": [{\"pattern\": \"a\", \"reply\": \"b\", \"call\": {\"tool\": \"t\"}}]}'";
@@ -209,6 +210,7 @@ pub async fn unknown_members_of_an_agent_survive_a_change(store: &impl SharedSto
     let config = serde_json::to_value(&after.config).expect("JSON");
     let expected = serde_json::json!({
         "greeting": "Hello",
+        "fallbacks": ["rules", {"pool": "a"}],
         "tools": [{"name": "shop/*"}],
         "llm": {"model": "m", "reasoning": {"effort": 1.5}},
         "history": {"maxMessages": 3, "summaries": false},

@@ -1,9 +1,9 @@
 //! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
-    Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, HistoryLimits,
-    LlmSettings, ProfileConfig, ReasoningEffort, Rule, RuleCall, ShowReasoning, Timestamp,
-    TitleSource, TitlesConfig, ToolEntry, ToolRunner, ToolVisibility,
+    Agent, AgentConfig, Approval, Approver, Conversation, Event, EventData, Fallback,
+    FallbackModel, HistoryLimits, LlmSettings, ProfileConfig, ReasoningEffort, Rule, RuleCall,
+    ShowReasoning, Timestamp, TitleSource, TitlesConfig, ToolEntry, ToolRunner, ToolVisibility,
 };
 use ports::FirstMessages;
 use serde_json::json;
@@ -81,7 +81,14 @@ fn full_config(text: &str) -> AgentConfig {
         allow_hand_over: Some(true),
         allow_unrecorded: Some(true),
         engine: some(),
-        fallbacks: Some(vec![text.to_owned(), "rules".to_owned()]),
+        fallbacks: Some(vec![
+            text.into(),
+            Fallback::WithModel(FallbackModel {
+                engine: "rules".to_owned(),
+                model: text.to_owned(),
+                unknown: fixture::unknown_members(),
+            }),
+        ]),
         instructions: some(),
         greeting: some(),
         retention: some(),

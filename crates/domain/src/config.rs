@@ -5,13 +5,16 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, LlmSettings, ProfileConfig, ResponseSchema, Rule, Sizes,
-    TitlesConfig, ToolEntry, UnknownMembers,
+    Fallback, FaultCode, HistoryLimits, InputFault, LlmSettings, ProfileConfig, ResponseSchema,
+    Rule, Sizes, TitlesConfig, ToolEntry, UnknownMembers,
     fault::push_index,
     period::Period,
     placeholder::{self, names_user},
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
+
+#[cfg(feature = "schema")]
+use crate::fallback::FallbackSchema;
 
 /// String pairs that the service stores and returns, and never interprets.
 pub type Metadata = BTreeMap<String, String>;
@@ -73,11 +76,12 @@ pub struct AgentConfig {
         )
     )]
     pub engine: Option<String>,
-    /// Engines to try in order, each once, after the engine before has failed. An engine that was
-    /// tried already or that the server does not have (any more) is skipped. Default: none.
+    /// Engines to try in order, each once, after the engine before has failed: a name stands for the operator's
+    /// model, an object names another one. An engine that was tried already or that the server does not have
+    /// (any more) is skipped; an object only if its engine was tried with its model. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false, value_type = Option<Vec<EngineName>>))]
-    pub fallbacks: Option<Vec<String>>,
+    #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false, value_type = Option<Vec<FallbackSchema>>))]
+    pub fallbacks: Option<Vec<Fallback>>,
     /// Additional system prompt. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
@@ -205,12 +209,6 @@ pub struct AgentConfig {
     pub unknown: UnknownMembers,
 }
 
-/// The name of one of `fallbacks`.
-#[cfg(feature = "schema")]
-#[derive(utoipa::ToSchema)]
-#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$")]
-pub struct EngineName(#[expect(dead_code, reason = "exists only for its schema")] String);
-
 impl AgentConfig {
     /// Returns the effective timeout of one request to a model.
     pub fn timeout(&self) -> Duration {
@@ -258,6 +256,12 @@ impl AgentConfig {
     /// Returns the time after its last message for which a conversation is kept.
     pub fn retention(&self) -> Option<Duration> {
         parse_retention(self.retention.as_deref()?)
+    }
+
+    /// Returns whether it has a member that processes of an earlier level cannot read.
+    pub fn needs_level(&self) -> bool {
+        let mut fallbacks = self.fallbacks.iter().flatten();
+        fallbacks.any(|fallback| fallback.model().is_some())
     }
 
     /// Returns whether a reply by rules can contain the name of the user.

@@ -2,6 +2,7 @@
 
 pub mod assembly;
 pub mod past_calls;
+pub mod steps;
 
 use std::sync::Arc;
 
@@ -56,44 +57,6 @@ impl HistoryLimits {
     /// without a reply are so in any case.
     pub fn has_tool_results(&self) -> bool {
         self.tool_results.unwrap_or(true)
-    }
-
-    /// Returns the newest part of a history that fits the limit on characters with its tool calls, oldest
-    /// first; `None` if all of it fits. The first turn whose calls do not fit hides those of all turns before
-    /// it, but not their texts.
-    pub fn within_characters(&self, history: &[HistoryMessage]) -> Option<Vec<HistoryMessage>> {
-        let limit = self.characters() as usize;
-        let bytes =
-            |it: &HistoryMessage| it.content.len() + it.calls.as_ref().map_or(0, |it| it.bytes());
-        // Texts alone are within the limit. There are at most as many characters as bytes.
-        if history.iter().all(|it| it.calls.is_none())
-            || history.iter().map(bytes).sum::<usize>() <= limit
-        {
-            return None;
-        }
-        let (mut left, mut shows_calls) = (limit, true);
-        let mut kept = Vec::new();
-        for message in history.iter().rev() {
-            let text = message.content.chars().count();
-            let calls = message.calls.as_ref().map_or(0, |it| it.characters());
-            shows_calls &= calls == 0 || text + calls <= left;
-            let hides_calls = calls > 0 && !shows_calls;
-            if hides_calls && message.role == Role::User {
-                // Without them, it is a message without a reply.
-                continue;
-            }
-            let Some(rest) = left.checked_sub(text + if hides_calls { 0 } else { calls }) else {
-                break;
-            };
-            left = rest;
-            let calls = message.calls.clone().filter(|_| !hides_calls);
-            kept.push(HistoryMessage {
-                calls,
-                ..message.clone()
-            });
-        }
-        kept.reverse();
-        Some(kept)
     }
 
     /// Returns the number of texts, newest first, that fit both limits. Only whole texts count, up
@@ -162,10 +125,7 @@ impl HistoryMessage {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::{ModelStep, ToolStep};
 
     fn fitting(max_messages: u32, max_characters: u32, newest_first: &[&str]) -> usize {
         let limits = HistoryLimits {
@@ -186,81 +146,6 @@ mod tests {
         assert_eq!(fitting(0, 7, &texts), 0);
         assert_eq!(fitting(4, 0, &texts), 0);
         assert_eq!(fitting(1, 2, &["é🦊"]), 1, "characters, not bytes");
-    }
-
-    /// A message with calls of this many characters.
-    fn with_calls(role: Role, content: &str, characters: usize) -> HistoryMessage {
-        let arguments = "é".repeat(characters);
-        let call = json!({"callId": "", "name": "", "function": "", "arguments": arguments});
-        let call: ToolStep = serde_json::from_value(call).unwrap();
-        let step = ModelStep {
-            calls: vec![call],
-            ..ModelStep::default()
-        };
-        let calls = PastCalls {
-            steps: vec![Arc::new(step)],
-            ..PastCalls::default()
-        };
-        HistoryMessage {
-            calls: Some(Arc::new(calls)),
-            ..HistoryMessage::new(0, role, content)
-        }
-    }
-
-    /// The messages that fit, with the number of characters of their calls.
-    fn within(characters: u32, history: &[HistoryMessage]) -> Option<Vec<(String, usize)>> {
-        let limits = HistoryLimits {
-            max_characters: Some(characters),
-            ..HistoryLimits::default()
-        };
-        let fitting = limits.within_characters(history)?.into_iter();
-        let shown = fitting.map(|it| {
-            let calls = it.calls.map_or(0, |calls| calls.characters());
-            (it.content.to_string(), calls)
-        });
-        Some(shown.collect())
-    }
-
-    #[test]
-    fn calls_count_and_are_whole_or_missing() {
-        let history = [
-            with_calls(Role::Agent, "aa", 1),
-            HistoryMessage::new(0, Role::User, "bb"),
-            with_calls(Role::Agent, "cc", 10),
-            HistoryMessage::new(0, Role::User, "dd"),
-            with_calls(Role::Agent, "ee", 3),
-        ];
-        let expected = |calls: [usize; 5]| {
-            let texts = ["aa", "bb", "cc", "dd", "ee"].map(str::to_owned);
-            texts.into_iter().zip(calls).collect::<Vec<_>>()
-        };
-        assert_eq!(within(100, &history), None, "all bytes fit");
-        assert_eq!(within(24, &history), Some(expected([1, 0, 10, 0, 3])));
-        assert_eq!(
-            within(23, &history),
-            Some(expected([0, 0, 10, 0, 3])),
-            "the oldest calls go first"
-        );
-        assert_eq!(
-            within(16, &history),
-            Some(expected([0, 0, 0, 0, 3])),
-            "calls that do not fit hide those before them, but no texts"
-        );
-        assert_eq!(
-            within(9, &history),
-            Some(expected([0, 0, 0, 0, 3])[2..].to_vec())
-        );
-        assert_eq!(within(4, &history), Some(expected([0; 5])[3..].to_vec()));
-    }
-
-    #[test]
-    fn a_message_without_a_reply_needs_its_calls() {
-        let history = [
-            with_calls(Role::User, "lost", 10),
-            HistoryMessage::new(0, Role::User, "a"),
-        ];
-        assert_eq!(within(14, &history), Some(vec![("a".to_owned(), 0)]));
-        assert_eq!(within(15, &history).map(|shown| shown.len()), Some(2));
     }
 
     #[test]

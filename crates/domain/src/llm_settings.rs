@@ -87,8 +87,8 @@ pub struct LlmSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub system_role: Option<bool>,
-    /// How long the model reasons before it replies; `none` turns it off. Models without reasoning may refuse it.
-    /// Default: that of the model.
+    /// How long the model reasons before it replies; `none` turns it off. In place of a value that the model refuses it
+    /// receives the next longer one up to `low`, and else none. Default: that of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub reasoning_effort: Option<ReasoningEffort>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{Agent, AgentConfig, ConversationState, Rule, RuleCall, ToolEntry, User};
+use crate::{Agent, AgentConfig, ConversationState, Fallback, Rule, RuleCall, ToolEntry, User};
 
 /// The approximate size of a value in memory, including everything it owns. Caches are bounded by
 /// it.
@@ -64,7 +64,10 @@ fn config(config: &AgentConfig) -> usize {
         &config.fallback_reply,
     ];
     let model = config.llm.as_ref().map_or(0, |llm| {
-        length(llm.model.as_ref()) + texts(llm.stop.iter().flatten())
+        let extra = llm.extra_body.iter().flatten();
+        length(llm.model.as_ref())
+            + texts(llm.stop.iter().flatten())
+            + extra.map(member).sum::<usize>()
     });
     let titles = config.titles.as_ref().map_or(0, |titles| {
         length(titles.engine.as_ref()) + length(titles.model.as_ref())
@@ -78,12 +81,26 @@ fn config(config: &AgentConfig) -> usize {
         .map(|text| length(text.as_ref()))
         .iter()
         .sum::<usize>()
-        + texts(config.fallbacks.iter().flatten())
+        + config
+            .fallbacks
+            .iter()
+            .flatten()
+            .map(fallback)
+            .sum::<usize>()
         + config.rules.iter().flatten().map(rule).sum::<usize>()
         + model
         + titles
         + tools
         + texts(metadata)
+}
+
+fn fallback(fallback: &Fallback) -> usize {
+    let inner = match fallback {
+        Fallback::Engine(engine) => engine.len(),
+        Fallback::WithModel(fallback) => fallback.engine.len() + fallback.model.len(),
+        Fallback::Unknown(value) => json(value),
+    };
+    size_of::<Fallback>() + inner
 }
 
 fn rule(rule: &Rule) -> usize {
@@ -150,6 +167,8 @@ mod tests {
         for config in [
             json!({"engine": text}),
             json!({"fallbacks": [text]}),
+            json!({"fallbacks": [{"engine": "a", "model": text}]}),
+            json!({"fallbacks": [[text]]}),
             json!({"instructions": text}),
             json!({"greeting": text}),
             json!({"fallbackReply": text}),
@@ -163,6 +182,8 @@ mod tests {
             json!({"rules": [{"call": {"tool": "a", "arguments": {text.as_str(): [{"a": null}]}}}]}),
             json!({"rules": [{"call": {"tool": "a", "arguments": {"a": [{"b": text}]}}}]}),
             json!({"llm": {"model": text}}),
+            json!({"llm": {"extraBody": {text.as_str(): 1}}}),
+            json!({"llm": {"extraBody": {"a": [text]}}}),
             json!({"llm": {"stop": [text]}}),
             json!({"tools": [{"name": text}]}),
             json!({"metadata": {"a": text}}),

@@ -279,6 +279,12 @@ pub trait ReplyEngine: Send + Sync {
         Ok(())
     }
 
+    /// Returns the faults of settings that only the agent's own engine uses. It is called before an agent that names
+    /// this engine is stored. Pointers are relative to the agent.
+    fn faults(&self, _config: &AgentConfig) -> Vec<InputFault> {
+        Vec::new()
+    }
+
     /// Returns the model that a request for this agent reaches, if the engine knows it.
     fn model(&self, _agent: &Agent) -> Option<String> {
         None

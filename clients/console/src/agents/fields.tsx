@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
 import { useField } from "../form/form.js";
+import type { Json } from "../form/json-pointer.js";
 import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { MetadataField } from "./metadata.js";
@@ -37,6 +38,20 @@ const Basics = () => {
   );
 };
 
+/** The text of a fallback: the name of an engine, or this and a model. */
+const fallbackText = (fallback: Json): string => {
+  if (typeof fallback === "string") return fallback;
+  const { engine, model } = fallback as { engine?: Json; model?: Json };
+  return typeof engine === "string" && typeof model === "string" ? `${engine}: ${model}` : JSON.stringify(fallback);
+};
+
+/** The fallback of a text. */
+const fallbackOf = (text: string, engines: readonly { name: string }[]): Json => {
+  if (text.startsWith("{")) return JSON.parse(text) as Json;
+  const at = engines.some(({ name }) => name === text) ? -1 : text.indexOf(": ");
+  return at < 0 ? text : { engine: text.slice(0, at), model: text.slice(at + 2) };
+};
+
 const Replies = () => {
   const { engines } = useCatalogue();
   const { value: chosen } = useField("/engine");
@@ -67,9 +82,15 @@ const Replies = () => {
         pointer="/fallbacks"
         label="Fallbacks"
         isClosed
-        suggestions={engines.map((known) => ({ value: known.name, detail: known.available ? undefined : "not available now" }))}
+        read={fallbackText}
+        write={(item) => fallbackOf(item, engines)}
+        suggestions={engines.flatMap((known) => {
+          const detail = known.available ? undefined : "not available now";
+          const models = known.models ?? [];
+          return [known.name, ...models.map((model) => fallbackText({ engine: known.name, model }))].map((value) => ({ value, detail }));
+        })}
         placeholder="None"
-        hint="Engines that answer, in this order, if the one before has failed."
+        hint="Engines that answer, in this order, if the one before has failed: with the operator’s model, or with the one after the colon."
       />
       <TextField pointer="/instructions" label="Instructions" rows={4} hint="An additional system prompt for language models." />
       <TextField pointer="/greeting" label="Greeting" rows={2} hint="The first message of a conversation that is created empty." />

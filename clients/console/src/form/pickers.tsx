@@ -4,6 +4,7 @@ import { type KeyboardEvent, useState } from "react";
 import { Icon } from "../ui/icon.js";
 import { type FieldProps, Labelled } from "./fields.js";
 import { controlId, useField } from "./form.js";
+import type { Json } from "./json-pointer.js";
 
 export interface Suggestion {
   value: string;
@@ -81,20 +82,33 @@ const typedItem = (text: string, names: readonly string[], isClosed: boolean): s
 interface TagsFieldProps extends SuggestFieldProps {
   /** Accepts only suggestions. */
   isClosed?: boolean;
+  /** The text of an item that is no text itself. */
+  read?: (item: Json) => string;
+  /** The item of a text. */
+  write?: (text: string) => Json;
 }
 
 /** A list of texts, from suggestions and, unless it is closed, others. */
-export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isClosed = false }: TagsFieldProps) => {
+export const TagsField = ({
+  pointer,
+  label,
+  hint,
+  placeholder,
+  suggestions,
+  isClosed = false,
+  read = String,
+  write = (text) => text,
+}: TagsFieldProps) => {
   const { value, set } = useField(pointer, true);
   const [text, setText] = useState("");
-  const selected = Array.isArray(value) ? value.map(String) : [];
+  const selected = Array.isArray(value) ? value.map((item) => read(item)) : [];
   const names = suggestions.map((item) => item.value);
   const details = new Map(suggestions.map((item) => [item.value, item.detail]));
   const added = text.trim();
   const isNew = added !== "" && !isClosed && !details.has(added) && !selected.includes(added);
   const items = [...names, ...selected.filter((item) => !details.has(item)), ...(isNew ? [added] : [])];
   const add = (item: string) => {
-    if (item !== "" && !selected.includes(item)) set([...selected, item]);
+    if (item !== "" && !selected.includes(item)) set([...selected, item].map(write));
     setText("");
   };
   return (
@@ -104,7 +118,7 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
         items={items}
         value={selected}
         onValueChange={(next: string[]) => {
-          set(next.length === 0 ? undefined : next);
+          set(next.length === 0 ? undefined : next.map(write));
           setText("");
         }}
         inputValue={text}

@@ -830,10 +830,11 @@ export interface components {
             /** @description Reply of the rule engine if no rule matches. Default: built from name and capabilities. */
             fallbackReply?: string;
             /**
-             * @description Engines to try in order, each once, after the engine before has failed. An engine that was
-             *     tried already or that the server does not have (any more) is skipped. Default: none.
+             * @description Engines to try in order, each once, after the engine before has failed: a name stands for the operator's
+             *     model, an object names another one. An engine that was tried already or that the server does not have
+             *     (any more) is skipped; an object only if its engine was tried with its model. Default: none.
              */
-            fallbacks?: components["schemas"]["EngineName"][];
+            fallbacks?: components["schemas"]["Fallback"][];
             /** @description First message of a conversation that is created without one. Default: none. */
             greeting?: string;
             /** @description Limits of the conversation history that the engine receives. */
@@ -922,10 +923,11 @@ export interface components {
             /** @description Reply of the rule engine if no rule matches. Default: built from name and capabilities. */
             fallbackReply?: string | null;
             /**
-             * @description Engines to try in order, each once, after the engine before has failed. An engine that was
-             *     tried already or that the server does not have (any more) is skipped. Default: none.
+             * @description Engines to try in order, each once, after the engine before has failed: a name stands for the operator's
+             *     model, an object names another one. An engine that was tried already or that the server does not have
+             *     (any more) is skipped; an object only if its engine was tried with its model. Default: none.
              */
-            fallbacks?: components["schemas"]["EngineName"][] | null;
+            fallbacks?: components["schemas"]["Fallback"][] | null;
             /** @description First message of a conversation that is created without one. Default: none. */
             greeting?: string | null;
             /** @description Limits of the conversation history that the engine receives. */
@@ -1644,10 +1646,11 @@ export interface components {
             /** @description Reply of the rule engine if no rule matches. Default: built from name and capabilities. */
             fallbackReply?: string;
             /**
-             * @description Engines to try in order, each once, after the engine before has failed. An engine that was
-             *     tried already or that the server does not have (any more) is skipped. Default: none.
+             * @description Engines to try in order, each once, after the engine before has failed: a name stands for the operator's
+             *     model, an object names another one. An engine that was tried already or that the server does not have
+             *     (any more) is skipped; an object only if its engine was tried with its model. Default: none.
              */
-            fallbacks?: components["schemas"]["EngineName"][];
+            fallbacks?: components["schemas"]["Fallback"][];
             /** @description First message of a conversation that is created without one. Default: none. */
             greeting?: string;
             /** @description Limits of the conversation history that the engine receives. */
@@ -2015,6 +2018,15 @@ export interface components {
             name: string;
             /** @description Messages that a page can offer to send. */
             suggestions: string[];
+        };
+        /** @description An engine that answers if those before have failed. */
+        Fallback: components["schemas"]["EngineName"] | components["schemas"]["FallbackModel"];
+        /** @description An engine, and the model that answers there. */
+        FallbackModel: {
+            /** @description Name of the engine. It may be that of the agent. */
+            engine: components["schemas"]["EngineName"];
+            /** @description The model's name at the provider. */
+            model: string;
         };
         /**
          * @description The kind of a fault, for programs.
@@ -2418,6 +2430,12 @@ export interface components {
         /** @description Settings of the language model. */
         LlmSettings: {
             /**
+             * @description Additional members of requests to the provider, at most 8 KiB: only those that the operator permits
+             *     (`LLM__EXTRA_BODY`). Fallbacks with another provider do not receive them.
+             *     Default: none.
+             */
+            extraBody?: Record<string, never>;
+            /**
              * Format: int32
              * @description Maximum number of tokens of one reply.
              */
@@ -2425,10 +2443,20 @@ export interface components {
             /** @description The model's name at the provider. */
             model?: string;
             /**
+             * @description How long the model reasons before it replies; `none` turns it off. In place of a value that the model refuses it
+             *     receives the next longer one up to `low`, and else none. Default: that of the model.
+             */
+            reasoningEffort?: components["schemas"]["ReasoningEffort"];
+            /**
              * Format: int64
              * @description Seed for repeatable sampling, if the provider supports it.
              */
             seed?: number;
+            /**
+             * @description The callers that receive the model's reasoning; for `staff` and `everyone` it is stored with the turn, too.
+             *     Default: `never`.
+             */
+            showReasoning?: components["schemas"]["ShowReasoning"];
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][];
             /**
@@ -2450,6 +2478,12 @@ export interface components {
         /** @description JSON merge patch (RFC 7396) of `LlmSettings`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         LlmSettingsPatch: {
             /**
+             * @description Additional members of requests to the provider, at most 8 KiB: only those that the operator permits
+             *     (`LLM__EXTRA_BODY`). Fallbacks with another provider do not receive them.
+             *     Default: none.
+             */
+            extraBody?: Record<string, never> | null;
+            /**
              * Format: int32
              * @description Maximum number of tokens of one reply.
              */
@@ -2457,10 +2491,20 @@ export interface components {
             /** @description The model's name at the provider. */
             model?: string | null;
             /**
+             * @description How long the model reasons before it replies; `none` turns it off. In place of a value that the model refuses it
+             *     receives the next longer one up to `low`, and else none. Default: that of the model.
+             */
+            reasoningEffort?: components["schemas"]["ReasoningEffort"] | null;
+            /**
              * Format: int64
              * @description Seed for repeatable sampling, if the provider supports it.
              */
             seed?: number | null;
+            /**
+             * @description The callers that receive the model's reasoning; for `staff` and `everyone` it is stored with the turn, too.
+             *     Default: `never`.
+             */
+            showReasoning?: components["schemas"]["ShowReasoning"] | null;
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][] | null;
             /**
@@ -3095,6 +3139,11 @@ export interface components {
          * @enum {string}
          */
         Rating: "up" | "down";
+        /**
+         * @description How long a model reasons before it replies.
+         * @enum {string}
+         */
+        ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high";
         /** @description A region of the service. */
         RegionEntry: {
             /** @description True for the region of the primary database, where writes are decided. */
@@ -3260,6 +3309,11 @@ export interface components {
          * @description A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
          */
         Seq: number;
+        /**
+         * @description The callers that receive the model's reasoning.
+         * @enum {string}
+         */
+        ShowReasoning: "never" | "staff" | "everyone";
         /**
          * @description All size limits. The published schemas contain the defaults. A server that is configured
          *     otherwise publishes its own limits, also at `/api/limits`.

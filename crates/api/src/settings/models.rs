@@ -6,10 +6,12 @@ use domain::{
     FileKinds,
     web_address::{host, is_proxy_address, is_web_address},
 };
+use llm_engine::LlmApi;
 use secrecy::SecretString;
 
 use super::{named::NamedSettings, values::Values};
 
+const KIND: &str = "LLM__KIND";
 const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";
 const MODEL: &str = "LLM__MODEL";
@@ -18,8 +20,10 @@ const STREAM_OPTIONS: &str = "LLM__STREAM_OPTIONS";
 const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
 const THINK_TAGS: &str = "LLM__THINK_TAGS";
 const INPUTS: &str = "LLM__INPUTS";
+const EXTRA_BODY: &str = "LLM__EXTRA_BODY";
 const PROXY: &str = "LLM__PROXY";
 const FILE_BYTES: &str = "LLM__FILE_BYTES";
+const PROVIDER_KIND: &str = "LLM__PROVIDERS__<ID>__KIND";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
@@ -28,7 +32,9 @@ const PROVIDER_STREAM_OPTIONS: &str = "LLM__PROVIDERS__<ID>__STREAM_OPTIONS";
 const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
 const PROVIDER_THINK_TAGS: &str = "LLM__PROVIDERS__<ID>__THINK_TAGS";
 const PROVIDER_INPUTS: &str = "LLM__PROVIDERS__<ID>__INPUTS";
-const PROVIDER_KEYS: [&str; 8] = [
+const PROVIDER_EXTRA_BODY: &str = "LLM__PROVIDERS__<ID>__EXTRA_BODY";
+const PROVIDER_KEYS: [&str; 10] = [
+    PROVIDER_KIND,
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
@@ -37,11 +43,13 @@ const PROVIDER_KEYS: [&str; 8] = [
     PROVIDER_MAX_TOKENS_NAME,
     PROVIDER_THINK_TAGS,
     PROVIDER_INPUTS,
+    PROVIDER_EXTRA_BODY,
 ];
 
 /// The engine that `LLM__BASE_URL` configures.
 pub const LLM: &str = "llm";
 
+const KIND_FORM: &str = "openai or anthropic";
 const BASE_URL_FORM: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
 /// The range of bytes of files in a request to a model, which are in memory.
@@ -53,6 +61,8 @@ const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
 pub(super) const BOOLEAN_FORM: &str = "true or false";
 const INPUTS_FORM: &str = "image, pdf and audio, or some of them, with commas between, or none";
+const EXTRA_BODY_FORM: &str =
+    "names of members of requests, with commas between, such as top_k,min_p, or none";
 const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.
@@ -66,12 +76,14 @@ pub struct ModelSettings {
     pub file_bytes: u64,
 }
 
-/// A server with `OpenAI`'s chat completions API. `Debug` shows neither its key nor the parts of
+/// A server of language models. `Debug` shows neither its key nor the parts of
 /// its address that may be secret.
 #[derive(Clone)]
 pub struct ModelProvider {
     /// The name of its engine.
     pub engine: String,
+    /// Its interface.
+    pub api: LlmApi,
     /// Its address, without a slash at the end.
     pub base_url: String,
     /// The key that is sent to it.
@@ -84,10 +96,12 @@ pub struct ModelProvider {
     pub stream_options: Option<bool>,
     /// True to name the limit of tokens `max_completion_tokens`; learned from refusals if missing.
     pub max_completion_tokens: Option<bool>,
-    /// True to remove `<think>…</think>` from the beginning of replies; depends on the server if missing.
+    /// True if `<think>…</think>` at the beginning of replies is reasoning; depends on the server if missing.
     pub think_tags: Option<bool>,
     /// The kinds of files that the models take; by their server's list if missing.
     pub inputs: Option<FileKinds>,
+    /// The names of the members that agents may add to requests; by the engine if missing.
+    pub extra_body: Option<Vec<String>>,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -95,6 +109,7 @@ impl fmt::Debug for ModelProvider {
         formatter
             .debug_struct("ModelProvider")
             .field("engine", &self.engine)
+            .field("api", &self.api)
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
@@ -103,6 +118,7 @@ impl fmt::Debug for ModelProvider {
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
             .field("inputs", &self.inputs)
+            .field("extra_body", &self.extra_body)
             .finish_non_exhaustive()
     }
 }
@@ -129,6 +145,7 @@ impl ModelSettings {
 pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
     let keys = if name == LLM {
         [
+            KIND,
             BASE_URL,
             API_KEY,
             MODEL,
@@ -137,6 +154,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
             MAX_TOKENS_NAME,
             THINK_TAGS,
             INPUTS,
+            EXTRA_BODY,
         ]
     } else {
         PROVIDER_KEYS
@@ -145,6 +163,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
 }
 
 fn main_provider(values: &mut Values) -> Option<ModelProvider> {
+    let api = values.read_optional(KIND, KIND_FORM, kind);
     let base_url = values.read_optional(BASE_URL, BASE_URL_FORM, address);
     let api_key = values.read_optional(API_KEY, API_KEY_FORM, key);
     let model = values.read_optional(MODEL, MODEL_FORM, parse_model_name);
@@ -154,12 +173,14 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         values.read_optional(MAX_TOKENS_NAME, MAX_TOKENS_FORM, is_max_completion_tokens);
     let think_tags = values.read_optional(THINK_TAGS, BOOLEAN_FORM, true_or_false);
     let inputs = values.read_optional(INPUTS, INPUTS_FORM, inputs);
+    let extra_body = values.read_optional(EXTRA_BODY, EXTRA_BODY_FORM, member_names);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
         values.require(MODEL, MODEL_FORM);
     }
     Some(ModelProvider {
         engine: LLM.to_owned(),
+        api: api.unwrap_or_default(),
         base_url: base_url?,
         api_key,
         model: model?,
@@ -168,10 +189,12 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         max_completion_tokens,
         think_tags,
         inputs,
+        extra_body,
     })
 }
 
 fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelProvider> {
+    let api = named.read_optional(PROVIDER_KIND, KIND_FORM, kind);
     let base_url = named.read_required(PROVIDER_BASE_URL, BASE_URL_FORM, address);
     let api_key = named.read_optional(PROVIDER_API_KEY, API_KEY_FORM, key);
     let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, parse_model_name);
@@ -184,6 +207,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     );
     let think_tags = named.read_optional(PROVIDER_THINK_TAGS, BOOLEAN_FORM, true_or_false);
     let inputs = named.read_optional(PROVIDER_INPUTS, INPUTS_FORM, inputs);
+    let extra_body = named.read_optional(PROVIDER_EXTRA_BODY, EXTRA_BODY_FORM, member_names);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
         named.reject_name(PROVIDER_BASE_URL, "an engine");
@@ -191,6 +215,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     }
     Some(ModelProvider {
         engine,
+        api: api.unwrap_or_default(),
         base_url: base_url?,
         api_key,
         model: model?,
@@ -199,7 +224,16 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         max_completion_tokens,
         think_tags,
         inputs,
+        extra_body,
     })
+}
+
+fn kind(text: &str) -> Option<LlmApi> {
+    match text {
+        "openai" => Some(LlmApi::OpenAi),
+        "anthropic" => Some(LlmApi::Anthropic),
+        _ => None,
+    }
 }
 
 fn inputs(text: &str) -> Option<FileKinds> {
@@ -216,6 +250,18 @@ fn inputs(text: &str) -> Option<FileKinds> {
         }
     }
     Some(kinds)
+}
+
+fn member_names(text: &str) -> Option<Vec<String>> {
+    if text.trim() == "none" {
+        return Some(Vec::new());
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_plain);
+    let names = text.split(',').map(str::trim);
+    names
+        .map(|name| is_name(name).then(|| name.to_owned()))
+        .collect()
 }
 
 fn address(text: &str) -> Option<String> {

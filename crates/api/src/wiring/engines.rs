@@ -36,6 +36,7 @@ pub fn choose_engines(
     for provider in &models.providers {
         let name = &provider.engine;
         let options = LlmOptions {
+            api: provider.api,
             api_key: provider.api_key.clone(),
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
@@ -45,6 +46,7 @@ pub fn choose_engines(
             max_completion_tokens: provider.max_completion_tokens,
             think_tags: provider.think_tags,
             inputs: provider.inputs,
+            extra_body: provider.extra_body.clone(),
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)

@@ -59,6 +59,7 @@ pub(super) fn build(
                 sizes: settings.limits.sizes.clone(),
                 rates: Arc::clone(&state.rates.principals),
             },
+            turns.context.node.watch_membership(),
         ),
         exports: ExportService::new(
             cached.clone(),

@@ -3,9 +3,11 @@
 use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::json;
+use sqlx::ConnectOptions as _;
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
+    postgres::Database,
     script::scripted,
 };
 
@@ -79,11 +81,21 @@ async fn errors_point_into_the_request_body() {
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let cases = [
         (
-            json!({"engine": "gpt", "fallbacks": ["rules", "echo"]}),
+            json!({"engine": "gpt", "fallbacks": ["rules", "echo", {"engine": "echo", "model": "m"}]}),
             ProblemCode::UnknownEngine,
             [
                 ("/engine", "unknown_value"),
                 ("/fallbacks/1", "unknown_value"),
+                ("/fallbacks/2/engine", "unknown_value"),
+            ]
+            .as_slice(),
+        ),
+        (
+            json!({"fallbacks": [{"engine": "rules"}, {"engine": "rules", "model": "m", "x": 1}]}),
+            ProblemCode::ValidationFailed,
+            [
+                ("/fallbacks/0/model", "required"),
+                ("/fallbacks/1/x", "unknown_member"),
             ]
             .as_slice(),
         ),
@@ -124,6 +136,85 @@ async fn errors_point_into_the_request_body() {
         json!({}),
         "nothing was kept"
     );
+    api.stop().await;
+}
+
+/// An older process could not read such an agent.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_fallback_names_a_model_beside_a_process_of_an_earlier_version() {
+    let database = Database::make().await;
+    let on_postgres = || ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    let api = on_postgres().start().await;
+    let mut connection = database.options().connect().await.expect("it answers");
+    let older = "insert into nodes (id, level, lease_until) \
+        values (gen_random_uuid(), $1, now() + interval '1 hour')";
+    let inserted = sqlx::query(older)
+        .bind(domain::LEVEL - 1)
+        .execute(&mut connection);
+    inserted.await.expect("the statement is valid");
+    let api = api.restart(on_postgres()).await;
+    let fallback = json!({"engine": "rules", "model": "m"});
+    let draft = json!({"name": "Ada", "config": {"fallbacks": [fallback]}});
+    let refused = api.writer().post("/api/agents", draft).await;
+    refused.problem(ProblemCode::Upgrading);
+    let draft = json!({"name": "Ada", "config": {"fallbacks": ["rules"]}});
+    let path = format!("/api/agents/{}", id_of(&api.agent(draft).await));
+    let change = json!({"config": {"fallbacks": [fallback]}});
+    let refused = api.writer().patch(&path, change).await;
+    refused.problem(ProblemCode::Upgrading);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_of_requests_are_judged_by_the_agents_own_engine() {
+    let api = ApiServerBuilder::default()
+        .setting("LLM__PROVIDERS__PICKY__BASE_URL", "http://127.0.0.1:9/v1")
+        .setting("LLM__PROVIDERS__PICKY__MODEL", "small")
+        .setting("LLM__PROVIDERS__PICKY__EXTRA_BODY", "top_k, service_tier")
+        .start()
+        .await;
+    let llm = json!({"extraBody": {"top_k": 3, "n": 2}});
+    let path = format!("/api/agents/{}", api.agent_id().await);
+    let own = json!({"config": {"engine": "picky", "llm": llm}});
+    let refused = api.writer().patch(&path, own.clone()).await;
+    refused.problem(ProblemCode::ValidationFailed);
+    let expected = (
+        "/config/llm/extraBody/n".to_owned(),
+        "unknown_member".to_owned(),
+    );
+    assert_eq!(refused.faults(), [expected.clone()]);
+    // The rules ignore the members, and a change of the engine shows the fault.
+    let of_rules = json!({"config": {"engine": "rules", "llm": llm}});
+    assert_eq!(
+        api.writer().patch(&path, of_rules).await.ok()["config"]["llm"],
+        llm
+    );
+    let moved = api
+        .writer()
+        .patch(&path, json!({"config": {"engine": "picky"}}))
+        .await;
+    assert_eq!(moved.faults(), [expected]);
+    let fewer = json!({"engine": "picky", "llm": {"extraBody": {"top_k": 3}}});
+    let replaced = api
+        .writer()
+        .put(&format!("{path}/config"), fewer.clone())
+        .await;
+    assert_eq!(replaced.ok()["config"], fewer);
+    // What the operator permits no longer stays, and does not hinder other changes.
+    let api = api
+        .restart(
+            ApiServerBuilder::default()
+                .setting("LLM__PROVIDERS__PICKY__BASE_URL", "http://127.0.0.1:9/v1")
+                .setting("LLM__PROVIDERS__PICKY__MODEL", "small")
+                .setting("LLM__PROVIDERS__PICKY__EXTRA_BODY", "none"),
+        )
+        .await;
+    let renamed = api.writer().patch(&path, json!({"name": "Eve"})).await;
+    assert_eq!(renamed.ok()["config"], fewer);
+    let changed = json!({"config": {"llm": {"temperature": 1}}});
+    let changed = api.writer().patch(&path, changed).await;
+    let expected = "/config/llm/extraBody/top_k".to_owned();
+    assert_eq!(changed.faults(), [(expected, "unknown_member".to_owned())]);
     api.stop().await;
 }
 

@@ -186,12 +186,12 @@ async fn an_overloaded_engine_is_503_and_nothing_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_uses_the_model_of_the_operator() {
+async fn a_fallback_uses_the_model_of_the_operator_and_no_members_of_the_agent() {
     let (engine, mut script) = scripted();
     let (fallback, mut fallback_script) = scripted();
     let builder = ApiServerBuilder::default().engine("own", engine);
     let api = builder.engine("other", fallback).start().await;
-    let llm = json!({"model": "large", "temperature": 0.5});
+    let llm = json!({"model": "large", "temperature": 0.5, "extraBody": {"top_k": 3}});
     let config = json!({"engine": "own", "fallbacks": ["other"], "llm": llm});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let command = json!({"agentId": agent, "message": "Hello"});
@@ -200,13 +200,57 @@ async fn a_fallback_uses_the_model_of_the_operator() {
         let call = script.next_call().await;
         let llm = call.request.agent.config.llm.clone().unwrap();
         assert_eq!(llm.model.as_deref(), Some("large"));
+        assert!(llm.extra_body.is_some());
         call.fail(ReplyError::TimedOut);
         let call = fallback_script.next_call().await;
         let llm = call.request.agent.config.llm.clone().unwrap();
         assert_eq!((llm.model, llm.temperature), (None, Some(0.5)));
+        assert_eq!(llm.extra_body, None);
         call.fail(ReplyError::TimedOut);
     });
     response.problem(ProblemCode::EngineTimeout);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_names_another_model_also_of_the_same_engine() {
+    let (engine, mut script) = scripted();
+    let (other, mut other_script) = scripted();
+    let builder = ApiServerBuilder::default().engine("own", engine);
+    let api = builder.engine("other", other).start().await;
+    let config = json!({
+        "engine": "own", "llm": {"model": "large", "extraBody": {"top_k": 3}},
+        "fallbacks": [
+            {"engine": "own", "model": "large"}, "own", {"engine": "own", "model": "small"},
+            {"engine": "other", "model": "tiny"}, "other",
+        ],
+    });
+    let agent = api.agent(json!({"name": "Ada", "config": config})).await;
+    assert_eq!(agent["config"], config);
+    let command = json!({"agentId": id_of(&agent), "message": "Hello"});
+    let writer = api.writer();
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        for (is_own, model) in [(true, "large"), (true, "small"), (false, "tiny")] {
+            let script = if is_own {
+                &mut script
+            } else {
+                &mut other_script
+            };
+            let call = script.next_call().await;
+            let llm = call.request.agent.config.llm.clone().unwrap();
+            assert_eq!(llm.model.as_deref(), Some(model));
+            assert_eq!(llm.extra_body.is_some(), is_own, "{model}");
+            if model == "tiny" {
+                call.answer("Hi!").await;
+            } else {
+                call.fail(ReplyError::TimedOut);
+            }
+        }
+    });
+    let reply = response.ok();
+    assert_eq!(reply["message"], "Hi!");
+    assert_eq!(reply["engine"], "other");
+    assert_eq!(reply["degraded"], true);
     api.stop().await;
 }
 

@@ -97,6 +97,7 @@ mod privacy;
 mod problem_catalogue;
 mod problems;
 mod profiles;
+mod prompt_prefixes;
 mod protocols;
 mod rate_limit_headers;
 mod rate_limits;

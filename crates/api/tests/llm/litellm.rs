@@ -7,6 +7,7 @@ use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::ApiServerBuilder,
     child_program::ChildProgram,
     fixture::{Fixture, KEY},
 };
@@ -60,7 +61,8 @@ async fn the_proxy_replies_streams_calls_tools_and_fails_like_any_server() {
     let configuration = configuration(url.as_str().expect("a URL")).to_string();
     let mut proxy = ChildProgram::start("litellm_server.py", &[&configuration]);
     let url = proxy.read_json_within(STARTS).await["url"].clone();
-    let fixture = Fixture::start(url.as_str().expect("a URL"), "made-up").await;
+    let url = url.as_str().expect("a URL");
+    let fixture = Fixture::start(url, "made-up").await;
 
     let agent = fixture.agent(json!({})).await;
     assert_eq!(fixture.answers(&agent, "hello").await["message"], REPLY);
@@ -80,6 +82,25 @@ async fn the_proxy_replies_streams_calls_tools_and_fails_like_any_server() {
     fixture.is_too_slow(json!({}), "hello").await;
     fixture.is_released(&through, "slowly").await;
     fixture.falls_back(json!({})).await;
+    messages_are_translated(url).await;
+}
+
+/// The proxy translates Anthropic's messages to the interface of the server behind it.
+async fn messages_are_translated(url: &str) {
+    let builder = ApiServerBuilder::default().setting("LLM__KIND", "anthropic");
+    let fixture = Fixture::start_with(builder, url, "made-up").await;
+    let agent = fixture.agent(json!({})).await;
+    assert_eq!(fixture.replies(&agent, "hello").await["message"], REPLY);
+    let through = fixture.agent(json!({"llm": {"model": "behind"}})).await;
+    let (reply, pieces) = fixture.streams(&through, "piece by piece").await;
+    assert_eq!(reply["message"], REPLY);
+    assert!(pieces > 1, "it came in one piece");
+    let reply = fixture.replies(&through, "sum").await;
+    assert_eq!(reply["message"], "It is forty-two.");
+    let turn = fixture.turn(&reply["turnId"]).await;
+    assert_eq!(turn["toolCalls"][0]["status"], "ok", "{turn}");
+    unsupported_requests_fail(&fixture).await;
+    fixture.api.stop().await;
 }
 
 /// Unsupported requests become problems.

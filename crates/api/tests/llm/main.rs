@@ -2,6 +2,7 @@
 //! operator's settings; `tests/clients` contains the servers.
 
 mod aimock;
+mod anthropic;
 mod fixture;
 mod heavy;
 mod litellm;
@@ -26,3 +27,6 @@ mod response;
 #[path = "../api/sse_client.rs"]
 #[expect(dead_code, reason = "the tests of the interface use the rest")]
 mod sse_client;
+#[path = "../../../adapters/engines/llm_engine/tests/engine/upstream/mod.rs"]
+#[expect(dead_code, reason = "the tests of the engine use the rest")]
+mod upstream;

@@ -32,6 +32,9 @@ pub enum AgentError {
     /// The rules could not be tested.
     #[error("the engine failed: {}", .0.code.as_str())]
     Failed(Problem),
+    /// Processes of an earlier version still run, which could not read the agent; nothing was written.
+    #[error("processes of an earlier version still run")]
+    Upgrading,
     /// Concurrent changes of the agent continued; nothing was written.
     #[error("other requests change the agent at the same time")]
     Contended,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::{
-    Agent, BlobKey, FaultCode, FileId, FileKind, FileKinds, FileReference, FileRefusal,
-    HistoryMessage, IdempotencyKey, InputFault, Principal, StoredFile, TenantId, Uploads,
+    Agent, BlobKey, FaultCode, FileId, FileKinds, FileReference, FileRefusal, IdempotencyKey,
+    InputFault, Principal, StoredFile, TenantId, Uploads,
 };
 use futures::{TryStreamExt as _, future::try_join_all};
 use ports::{BlobError, BlobStore, FileContents, ModelRequest, RepositoryError};
@@ -16,11 +16,10 @@ use super::{
     attempt::ChatAttempt,
     command::ChatError,
     fetched_files::Fetcher,
+    sent_files::{SentFile, chosen, with_texts_within},
 };
 use crate::{FileError, cache::CachedPorts, engines::Candidate};
 
-/// The maximum number of files in a request to a model.
-const MAX_FILES: usize = 8;
 /// The default of the maximum number of bytes of their contents.
 pub(super) const DEFAULT_BYTES: u64 = 20 * 1024 * 1024;
 
@@ -249,7 +248,7 @@ pub(super) async fn contents_in_memory(
     };
     let chosen = chosen(request, (inputs, context.file_bytes));
     for file in judged {
-        if !chosen.contains(&file.reference) {
+        if !chosen.iter().any(|it| it.reference == file.reference) {
             continue;
         }
         let bytes = match file.source {
@@ -316,34 +315,13 @@ async fn inputs_of(request: &ModelRequest, chain: &[Candidate]) -> Option<FileKi
     inputs
 }
 
-/// The files to send, those of the message first.
-fn chosen(request: &ModelRequest, (inputs, max_bytes): (FileKinds, u64)) -> Vec<FileReference> {
-    let is_taken = |file: &&FileReference| inputs.takes(file.media_type);
-    let history = request.history.iter().rev();
-    let history = history.filter(|message| !message.is_of_staff);
-    let older = history.flat_map(|message: &HistoryMessage| &message.files);
-    let mut chosen: Vec<FileReference> = Vec::new();
-    let mut bytes = 0;
-    for file in request.files.iter().chain(older).filter(is_taken) {
-        if chosen.iter().any(|it| it.id == file.id) {
-            continue;
-        }
-        bytes += file.bytes;
-        if chosen.len() == MAX_FILES || bytes > max_bytes {
-            break;
-        }
-        chosen.push(file.clone());
-    }
-    chosen
-}
-
 async fn read(
     ports: &CachedPorts,
     blobs: &dyn BlobStore,
     tenant: &TenantId,
-    chosen: &[FileReference],
+    chosen: &[SentFile],
 ) -> Result<FileContents, RepositoryError> {
-    let ids: Vec<_> = chosen.iter().map(|file| file.id).collect();
+    let ids: Vec<_> = chosen.iter().map(|file| file.reference.id).collect();
     let stored = ports.files.find(tenant, &ids).await?;
     let read = stored.iter().map(|stored| async {
         let reference = &stored.file.reference;
@@ -370,30 +348,4 @@ async fn read_blob(
     };
     let content = pieces.map_ok(|piece| piece.to_vec()).try_concat().await?;
     Ok(Some(content.into()))
-}
-
-/// Cuts the texts, in the order of `files`, where all of them have `limit` characters.
-fn with_texts_within(
-    mut contents: FileContents,
-    files: &[FileReference],
-    limit: usize,
-) -> FileContents {
-    let mut left = limit;
-    for file in files {
-        if file.media_type.kind() != Some(FileKind::Text) {
-            continue;
-        }
-        let Some(content) = contents.get_mut(&file.id) else {
-            continue;
-        };
-        let text = String::from_utf8_lossy(content);
-        let cut = text.char_indices().nth(left).map(|(at, _)| at);
-        left -= text.chars().take(left).count();
-        if let Some(at) = cut {
-            let note = "\n[The rest of the file is cut off.]";
-            let text = format!("{}{note}", &text[..at]);
-            *content = text.into_bytes().into();
-        }
-    }
-    contents
 }

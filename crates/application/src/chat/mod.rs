@@ -21,6 +21,7 @@ mod follow;
 mod messages;
 mod pending_finishes;
 mod runner;
+mod sent_files;
 mod service;
 mod start;
 mod target;

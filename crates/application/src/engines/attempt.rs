@@ -72,17 +72,26 @@ pub(super) async fn attempt(
     result.map_err(|failed| failed.error)
 }
 
-/// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses
-/// the operator's model. Earlier steps of the same turn are only those of this engine: others appear as the
-/// calls of an earlier turn.
+/// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses the one that it names,
+/// or the operator's. The agent's members of requests belong to its own provider. Earlier steps of the same turn are
+/// only those of this engine and model: others appear as the calls of an earlier turn.
 pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> ModelRequest {
     let mut request = request.clone();
     let llm = request.agent.config.llm.as_ref();
-    if candidate.is_fallback && llm.is_some_and(|llm| llm.model.is_some()) {
+    let is_own = |llm: &LlmSettings| llm.model.is_some() || llm.extra_body.is_some();
+    if candidate.is_fallback && (candidate.model.is_some() || llm.is_some_and(is_own)) {
         let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
-        *llm = llm.take().map(|llm| LlmSettings { model: None, ..llm });
+        let own = llm.take().unwrap_or_default();
+        *llm = Some(LlmSettings {
+            model: candidate.model.clone(),
+            extra_body: own.extra_body.filter(|_| candidate.is_own_engine),
+            ..own
+        });
     }
-    let is_own = |step: &Arc<ModelStep>| step.response.engine == candidate.name;
+    let is_own = |step: &Arc<ModelStep>| {
+        // An earlier step does not tell its model.
+        step.response.engine == candidate.name && !candidate.shares_engine
+    };
     if request.tools.is_empty() || !request.earlier_steps.iter().all(is_own) {
         move_to_history(&mut request);
     }

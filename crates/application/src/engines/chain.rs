@@ -90,7 +90,10 @@ pub(crate) async fn run_engine_chain(
     }
     let mut shortest_wait = None;
     let begun_by = journal.and_then(Journal::engine);
-    let may_reply = |it: &&Candidate| begun_by.as_ref().is_none_or(|name| *name == it.name);
+    let may_reply = |it: &&Candidate| {
+        let begun_by = begun_by.as_ref();
+        begun_by.is_none_or(|(name, model)| *name == it.name && asks(it, request, model.as_ref()))
+    };
     for candidate in chain.iter().filter(may_reply) {
         let permit = match candidate.breakers.enter() {
             Ok(permit) => permit,
@@ -120,6 +123,16 @@ pub(crate) async fn run_engine_chain(
         }
     }
     Err(failure.unwrap_or_else(|| no_engine_called(shortest_wait)))
+}
+
+/// Returns whether a candidate asks this model, where another one asks the same engine.
+fn asks(candidate: &Candidate, request: &ModelRequest, model: Option<&String>) -> bool {
+    let asked = || {
+        candidate
+            .engine
+            .model(&request_to(candidate, request).agent)
+    };
+    !candidate.shares_engine || asked().as_ref() == model
 }
 
 /// Sends one request to an engine. Returns `None` if it calls a tool: a call needs a stored turn.

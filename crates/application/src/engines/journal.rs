@@ -102,9 +102,9 @@ impl<'a> Journal<'a> {
         model_steps(&self.entries.lock())
     }
 
-    /// Returns the engine of the last response of this turn. No other one continues it. One whose call the turn
+    /// Returns the engine of the last response of this turn, and its model. No other one continues it. One whose call the turn
     /// has taken over from another turn does not count: the agent may have another engine by now.
-    pub(crate) fn engine(&self) -> Option<String> {
+    pub(crate) fn engine(&self) -> Option<(String, Option<String>)> {
         let own = Some(self.live.subject().turn_id);
         let entries = self.entries.lock();
         let is_taken_over = |at: usize| {
@@ -113,7 +113,13 @@ impl<'a> Journal<'a> {
         };
         let mut newest_first = entries.iter().enumerate().rev();
         newest_first.find_map(|(at, step)| match step {
-            TurnStep::Model(response) if !is_taken_over(at) => Some(response.engine.clone()),
+            TurnStep::Model(response) if !is_taken_over(at) => {
+                let last = response.requests.last();
+                Some((
+                    response.engine.clone(),
+                    last.and_then(|it| it.model.clone()),
+                ))
+            }
             _ => None,
         })
     }

@@ -66,6 +66,8 @@ fn llm(own: &AgentConfig, titles: &TitlesConfig) -> LlmSettings {
         model: titles.model.clone().or(own.model),
         max_output_tokens: Some(tokens.min(OUTPUT_TOKENS)),
         stop: None,
+        // Nobody sees it.
+        show_reasoning: None,
         ..own
     }
 }

@@ -87,7 +87,7 @@ async fn another_engine_and_model_can_write_titles() {
             temperature: Some(1.5),
             ..LlmSettings::default()
         }),
-        fallbacks: Some(vec!["own".to_owned()]),
+        fallbacks: Some(vec!["own".into()]),
         ..with_titles(TitlesConfig {
             engine: Some("other".to_owned()),
             model: Some("small".to_owned()),

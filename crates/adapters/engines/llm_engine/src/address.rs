@@ -5,9 +5,6 @@ use reqwest::Url;
 
 use crate::options::LlmOptionsError;
 
-/// The path of chat completions below a base URL.
-pub(crate) const COMPLETIONS_PATH: [&str; 2] = ["chat", "completions"];
-
 /// Returns whether the base URL belongs to one Azure deployment (the older form of its API). Such
 /// servers expect API keys in a header of their own, not as a bearer token.
 pub(crate) fn is_azure_deployment(base: &Url) -> bool {
@@ -15,13 +12,13 @@ pub(crate) fn is_azure_deployment(base: &Url) -> bool {
     segments.any(|segment| segment == "openai") && segments.next() == Some("deployments")
 }
 
-/// Parses a base URL. The full URL of chat completions is accepted, too: many servers show it to
-/// their users.
-pub(crate) fn base_url(text: &str) -> Result<Url, LlmOptionsError> {
+/// Parses a base URL. The full URL of requests, which have this path below it, is accepted, too: many servers show
+/// it to their users.
+pub(crate) fn base_url(text: &str, request_path: &[&str]) -> Result<Url, LlmOptionsError> {
     let parsed = Url::parse(text).ok().filter(|_| is_web_address(text));
     let mut url = parsed.ok_or(LlmOptionsError::BaseUrl)?;
     let path = url.path().trim_end_matches('/');
-    if let Some(base) = path.strip_suffix(&format!("/{}", COMPLETIONS_PATH.join("/"))) {
+    if let Some(base) = path.strip_suffix(&format!("/{}", request_path.join("/"))) {
         let base = base.to_owned();
         url.set_path(&base);
     }
@@ -50,6 +47,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::openai;
 
     #[rstest]
     #[case("https://a.example/v1/chat/completions", "https://a.example/v1")]
@@ -63,7 +61,7 @@ mod tests {
     #[case("https://a.example/v1/", "https://a.example/v1/")]
     #[case("https://a.example", "https://a.example/")]
     fn the_url_of_chat_completions_is_a_base_url(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(base_url(text).unwrap().as_str(), expected);
+        assert_eq!(base_url(text, &openai::PATH).unwrap().as_str(), expected);
     }
 
     #[rstest]

@@ -24,6 +24,13 @@ impl ChunkSender {
         }
     }
 
+    /// Sends more reasoning; an empty one is ignored.
+    pub(crate) async fn send_reasoning(&self, text: String) {
+        if !text.is_empty() {
+            self.send(ModelChunk::Reasoning(text)).await;
+        }
+    }
+
     pub(crate) async fn send(&self, chunk: ModelChunk) {
         // The receiver is dropped only together with the future that sends.
         let _ = self.0.send(chunk).await;

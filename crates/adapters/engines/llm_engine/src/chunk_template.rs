@@ -2,8 +2,6 @@
 
 use std::str::from_utf8;
 
-use crate::wire::Chunk;
-
 /// The bytes of a chunk before and after its text. Most chunks of a reply have the same bytes there, so that
 /// the text of the next one can be read without parsing it.
 ///
@@ -28,12 +26,12 @@ impl ChunkTemplate {
         from_utf8(text).ok()
     }
 
-    /// Remembers `chunk`, which was parsed from `json`, if it consists of text.
-    pub(crate) fn remember(&mut self, json: &[u8], chunk: &Chunk<'_>) {
-        let Some(text) = chunk.plain_text() else {
+    /// Remembers the chunk `json`, if all of it is this text, which must be a part of `json`.
+    pub(crate) fn remember(&mut self, json: &[u8], text: Option<&str>) {
+        let Some(text) = text else {
             return;
         };
-        // The chunk borrows its text from `json`, so the address of the text is its place there.
+        // The address of the text is its place in `json`.
         let start = text.as_ptr().addr().wrapping_sub(json.as_ptr().addr());
         let end = start.wrapping_add(text.len());
         let (Some(prefix), Some(suffix)) = (json.get(..start), json.get(end..)) else {
@@ -53,10 +51,16 @@ mod tests {
     use serde_json::{from_slice, json};
 
     use super::*;
+    use crate::openai::Chunk;
+
+    fn remember(template: &mut ChunkTemplate, json: &str) {
+        let chunk: Chunk<'_> = from_slice(json.as_bytes()).unwrap();
+        template.remember(json.as_bytes(), chunk.plain_text());
+    }
 
     fn template(json: &str) -> ChunkTemplate {
         let mut template = ChunkTemplate::default();
-        template.remember(json.as_bytes(), &from_slice(json.as_bytes()).unwrap());
+        remember(&mut template, json);
         template
     }
 
@@ -111,6 +115,7 @@ mod tests {
     #[case::finish_reason(json!({"choices": [{"delta": {"content": "b"}, "finish_reason": "stop"}]}))]
     #[case::refusal(json!({"choices": [{"delta": {"content": "b", "refusal": "c"}}]}))]
     #[case::reasoning(json!({"choices": [{"delta": {"content": "b", "reasoning_content": "c"}}]}))]
+    #[case::reasoning_by_another_name(json!({"choices": [{"delta": {"content": "b", "reasoning": "c"}}]}))]
     #[case::tool_calls(json!({"choices": [{"delta": {"content": "b", "tool_calls": []}}]}))]
     #[case::message(json!({"choices": [{"message": {"content": "b"}}]}))]
     #[case::delta_and_message(json!({"choices": [{"delta": {"content": "b"}, "message": {"content": "c"}}]}))]
@@ -133,7 +138,7 @@ mod tests {
                 if let Some(read) = template.text(json.as_bytes()) {
                     prop_assert_eq!(read, text.as_str());
                 }
-                template.remember(json.as_bytes(), &from_slice(json.as_bytes()).unwrap());
+                remember(&mut template, &json);
                 let is_plain = !text.contains(|c: char| c < ' ' || c == '"' || c == '\\');
                 prop_assert_eq!(template.text(json.as_bytes()).is_some(), is_plain);
             }

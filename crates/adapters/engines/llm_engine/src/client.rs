@@ -5,26 +5,26 @@ use std::{
     time::Duration,
 };
 
-use domain::{AgentConfig, FileKinds, LlmSettings};
-use ports::ToolChoice;
+use domain::{AgentConfig, FileKinds};
 use reqwest::{
     Method, Proxy, Request, Response, Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
-    dialect::{Dialect, Dialects},
+    address::{append_path, base_url, is_azure_deployment, proxy_url},
+    api::LlmApi,
+    dialect::Dialects,
     error::LlmError,
+    extra_body::ExtraBody,
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
     runtime_clients::{ClientSettings, RuntimeClients},
     upstream_error::UpstreamError,
-    wire::Settings,
 };
 
 /// The number of bytes of an error response that are read, and the time that this may take.
@@ -38,8 +38,9 @@ const UNSTREAMED_FIRST_BYTE_TIMEOUT: Duration = Duration::from_hours(24);
 pub(crate) struct Upstream {
     /// The name of the engine, for logs.
     pub(crate) engine: String,
+    pub(crate) api: LlmApi,
     clients: RuntimeClients,
-    completions_url: Url,
+    requests_url: Url,
     models_url: Url,
     key: Option<SecretString>,
     pub(crate) dialects: Dialects,
@@ -47,6 +48,7 @@ pub(crate) struct Upstream {
     pub(crate) streams: bool,
     pub(crate) think_tags: Option<bool>,
     pub(crate) inputs: Option<FileKinds>,
+    pub(crate) extra_body: ExtraBody,
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
@@ -57,7 +59,7 @@ impl Upstream {
     /// Builds the clients. Reads the system's root certificates if HTTPS is used, which takes some
     /// milliseconds.
     pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
-        let base = base_url(&options.base_url)?;
+        let base = base_url(&options.base_url, options.api.path())?;
         let proxy = options.proxy.as_ref().map(ExposeSecret::expose_secret);
         let proxy = proxy.map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
@@ -65,8 +67,10 @@ impl Upstream {
         let is_set = |key: &&SecretString| !key.expose_secret().is_empty();
         let key = options.api_key.as_ref().filter(is_set);
         let proxy = proxy.map(Proxy::all).transpose();
+        // Only servers with OpenAI's interface differ in what they know and in where thoughts are.
+        let fixed = (options.api != LlmApi::OpenAi).then_some(false);
         let clients = RuntimeClients::new(ClientSettings {
-            headers: headers(key, &base)?,
+            headers: headers(options.api, key, &base)?,
             connect_timeout: options.timeouts.connect,
             proxy: proxy.map_err(|_error| LlmOptionsError::Proxy)?,
             needs_certificates,
@@ -74,15 +78,20 @@ impl Upstream {
         });
         Ok(Self {
             engine: options.engine.clone(),
+            api: options.api,
             clients: clients.map_err(LlmOptionsError::Client)?,
-            completions_url: append_path(&base, &COMPLETIONS_PATH),
+            requests_url: append_path(&base, options.api.path()),
             models_url: append_path(&base, &["models"]),
             key: key.cloned(),
-            dialects: Dialects::new(options.stream_options, options.max_completion_tokens),
+            dialects: Dialects::new(
+                fixed.or(options.stream_options),
+                fixed.or(options.max_completion_tokens),
+            ),
             model: options.model.clone(),
             streams: options.streams,
-            think_tags: options.think_tags,
+            think_tags: fixed.or(options.think_tags),
             inputs: options.inputs,
+            extra_body: ExtraBody::new(options.api, options.extra_body.clone())?,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
             is_unreachable: AtomicBool::new(false),
@@ -94,27 +103,9 @@ impl Upstream {
         self.key.as_ref().map(ExposeSecret::expose_secret)
     }
 
-    /// The path of chat completions, without the parts of the URL that may be secret.
+    /// The path of requests, without the parts of the URL that may be secret.
     pub(crate) fn path(&self) -> &str {
-        self.completions_url.path()
-    }
-
-    /// Converts the settings of an agent to request parameters.
-    pub(crate) fn settings(agent: Option<&LlmSettings>, dialect: Dialect) -> Settings {
-        let Some(agent) = agent else {
-            return Settings::default();
-        };
-        let max_tokens = agent.max_output_tokens;
-        // Turns -0.0, which some servers reject, into 0.0.
-        let normalized = |number: f64| number + 0.0;
-        Settings {
-            temperature: agent.temperature.map(normalized),
-            top_p: agent.top_p.map(normalized),
-            max_tokens: max_tokens.filter(|_| !dialect.max_completion_tokens),
-            max_completion_tokens: max_tokens.filter(|_| dialect.max_completion_tokens),
-            seed: agent.seed,
-            stop: agent.stop.clone().unwrap_or_default(),
-        }
+        self.requests_url.path()
     }
 
     /// Returns the model of an agent with this configuration; `None` leaves the choice to the server.
@@ -123,28 +114,9 @@ impl Upstream {
         own.or_else(|| self.model.clone())
     }
 
-    /// Returns the value of `tool_choice` in a request with tools. `auto` is the default and some models
-    /// reject it, so it is sent only to servers without streaming: one of them requires it.
-    pub(crate) fn tool_choice(&self, may_call: bool, choice: &ToolChoice) -> Option<Value> {
-        match choice {
-            _ if !may_call => Some("none".into()),
-            ToolChoice::Auto => (!self.streams).then(|| "auto".into()),
-            ToolChoice::Required => Some("required".into()),
-            ToolChoice::Function(name) => {
-                Some(json!({"type": "function", "function": {"name": name}}))
-            }
-        }
-    }
-
-    /// Returns whether an assistant message with tool calls needs a text. Most servers expect `null` in
-    /// place of an empty text; one that cannot stream tool calls requires a text.
-    pub(crate) fn requires_text(&self) -> bool {
-        !self.streams
-    }
-
-    /// Returns a request for a chat completion. It can be sent more than once.
-    pub(crate) fn completion_request(&self, body: Vec<u8>) -> Request {
-        let mut request = Request::new(Method::POST, self.completions_url.clone());
+    /// Returns a request for a reply. It can be sent more than once.
+    pub(crate) fn reply_request(&self, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, self.requests_url.clone());
         let headers = request.headers_mut();
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);
@@ -184,9 +156,17 @@ impl Upstream {
         !self.is_unreachable.load(Ordering::Relaxed)
     }
 
-    /// Requests the list of models.
-    pub(crate) async fn list_models(&self) -> Result<Response, LlmError> {
-        let request = Request::new(Method::GET, self.models_url.clone());
+    /// Requests the list of models, or its part after the model `after`.
+    pub(crate) async fn list_models(&self, after: Option<&str>) -> Result<Response, LlmError> {
+        let mut url = self.models_url.clone();
+        if let Some(size) = self.api.page_size() {
+            url.query_pairs_mut()
+                .append_pair("limit", &size.to_string());
+        }
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after_id", after);
+        }
+        let request = Request::new(Method::GET, url);
         let response = self.execute(request).await?;
         if response.status().is_success() {
             Ok(response)
@@ -231,8 +211,15 @@ fn timeouts(options: &LlmOptions) -> LlmTimeouts {
     timeouts
 }
 
-fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptionsError> {
+fn headers(
+    api: LlmApi,
+    key: Option<&SecretString>,
+    base: &Url,
+) -> Result<HeaderMap, LlmOptionsError> {
     let mut headers = HeaderMap::new();
+    if let Some((name, version)) = api.version() {
+        headers.insert(name, HeaderValue::from_static(version));
+    }
     if let Some(key) = key {
         let key = key.expose_secret();
         let (name, value) = if is_azure_deployment(base) {

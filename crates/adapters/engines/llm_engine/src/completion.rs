@@ -2,13 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FileKinds, FinishReason, LlmSettings, ResponseSchema};
+use domain::{
+    FileKinds, FinishReason, LlmSettings, ReasoningEffort, ResponseSchema, ShowReasoning,
+};
 use ports::{ModelChunk, ModelRequest, ReplyError, RequestedCall, ToolUse};
 use tokio::time::sleep;
 
 use crate::{
     chunk_sender::ChunkSender,
     client::Upstream,
+    demands::Demands,
     dialect::Dialect,
     error::{LlmError, sanitize},
     model_list::ModelList,
@@ -17,7 +20,6 @@ use crate::{
     response_reader::read_response,
     retry_policy::RetryPolicy,
     step_state,
-    wire::{CompletionRequest, ResponseFormat, StreamOptions},
 };
 
 /// The state of one request.
@@ -62,7 +64,7 @@ impl Completion {
             may_call: request.may_call,
             tool_use: request.tool_use.clone(),
             response_schema: request.response_schema.clone(),
-            prompt: Prompt::new(request, upstream.requires_text(), inputs),
+            prompt: Prompt::new(request, inputs),
             upstream,
             models,
         };
@@ -74,7 +76,7 @@ impl Completion {
         let response = self.complete().await?;
         let mut taken = step_state::call_ids(&self.prompt.steps);
         let calls = response.calls.into_calls(&mut taken);
-        let state = step_state::of(&response.reasoning, &calls);
+        let state = step_state::of(&response.reasoning, &response.kept, &calls);
         for call in calls {
             let asked = RequestedCall {
                 function: call.name,
@@ -93,8 +95,13 @@ impl Completion {
     async fn complete(&mut self) -> Result<ResponseAccumulator, LlmError> {
         let first_dialect = self.dialect;
         let mut request = self.request()?;
+        let (shows_reasoning, mut has_shown_reasoning) = (self.shows_reasoning(), false);
         loop {
-            let mut response = ResponseAccumulator::default();
+            let mut response = if shows_reasoning {
+                ResponseAccumulator::showing_reasoning(has_shown_reasoning)
+            } else {
+                ResponseAccumulator::default()
+            };
             let error = match self.send_once(&request, &mut response).await {
                 Ok(()) => {
                     if self.dialect != first_dialect {
@@ -105,9 +112,14 @@ impl Completion {
                 }
                 Err(error) => error,
             };
+            has_shown_reasoning |= response.has_shown_reasoning;
             if let LlmError::UpstreamError(refusal) = &error
-                && let Some(dialect) =
-                    (self.upstream.dialects).after_refusal(first_dialect, self.dialect, refusal)
+                && let Some(dialect) = self.upstream.dialects.after_refusal(
+                    first_dialect,
+                    self.dialect,
+                    self.settings.as_ref(),
+                    refusal,
+                )
             {
                 self.dialect = dialect;
                 self.log_refusal(&error);
@@ -126,6 +138,13 @@ impl Completion {
             self.log_retry(&error, pause);
             sleep(pause).await;
         }
+    }
+
+    /// Returns whether somebody may see the reasoning. Nobody, if only a newer version knows the value.
+    fn shows_reasoning(&self) -> bool {
+        let settings = self.settings.as_ref();
+        let shown = settings.and_then(|settings| settings.show_reasoning);
+        matches!(shown, Some(ShowReasoning::Staff | ShowReasoning::Everyone))
     }
 
     async fn send_once(
@@ -150,13 +169,15 @@ impl Completion {
     }
 
     fn log_refusal(&self, error: &LlmError) {
+        let effort = self.dialect.effort_for(self.settings.as_ref());
         tracing::info!(
             engine = self.upstream.engine,
             error = ports::error::one_line(error),
             model = self.model.as_deref().map(sanitize),
             stream_options = self.dialect.stream_options,
             max_completion_tokens = self.dialect.max_completion_tokens,
-            "LLM server refused a parameter; repeating the request without it"
+            reasoning_effort = effort.as_ref().map(ReasoningEffort::as_str),
+            "LLM server refused a parameter; repeating the request without it or with another value"
         );
     }
 
@@ -171,27 +192,20 @@ impl Completion {
     }
 
     fn request(&self) -> Result<reqwest::Request, LlmError> {
-        let tools = self.prompt.functions();
-        let has_tools = !tools.is_empty();
-        let (upstream, tool_use) = (&self.upstream, &self.tool_use);
-        let tool_choice = || upstream.tool_choice(self.may_call, &tool_use.choice);
-        let schema = self.response_schema.as_ref();
-        let has_stream_options = self.upstream.streams && self.dialect.stream_options;
-        let request = CompletionRequest {
+        let (upstream, settings) = (&self.upstream, self.settings.as_ref());
+        let demands = Demands {
             model: self.model.as_deref(),
-            messages: &self.prompt,
-            stream: self.upstream.streams,
-            stream_options: has_stream_options.then_some(StreamOptions {
-                include_usage: true,
-            }),
-            settings: &Upstream::settings(self.settings.as_ref(), self.dialect),
-            tools: &tools,
-            tool_choice: has_tools.then(tool_choice).flatten(),
-            parallel_tool_calls: tool_use.parallel.filter(|_| has_tools && self.may_call),
-            response_format: schema.map(|it| ResponseFormat::of_schema(it.value())),
+            streams: upstream.streams,
+            settings,
+            dialect: self.dialect,
+            shows_reasoning: self.shows_reasoning(),
+            may_call: self.may_call,
+            tool_use: &self.tool_use,
+            schema: self.response_schema.as_ref(),
+            extra_body: upstream.extra_body.members(settings),
         };
-        let body = serde_json::to_vec(&request)
-            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;
-        Ok(self.upstream.completion_request(body))
+        let body = upstream.api.request_body(&self.prompt, &demands);
+        let malformed = |_error| LlmError::Malformed("the request cannot be serialized");
+        Ok(upstream.reply_request(body.map_err(malformed)?))
     }
 }

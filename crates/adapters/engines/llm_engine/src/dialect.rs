@@ -3,9 +3,13 @@
 
 use std::collections::HashMap;
 
+use domain::{LlmSettings, ReasoningEffort};
 use parking_lot::Mutex;
 
-use crate::upstream_error::UpstreamError;
+use crate::{
+    efforts::{EffortRefusal, RefusedEfforts},
+    upstream_error::UpstreamError,
+};
 
 /// The maximum number of models about which something is remembered: agents choose their names.
 const MAX_MODELS: usize = 1000;
@@ -17,6 +21,15 @@ pub(crate) struct Dialect {
     pub(crate) stream_options: bool,
     /// The limit of tokens is `max_completion_tokens` rather than `max_tokens`.
     pub(crate) max_completion_tokens: bool,
+    /// The efforts of reasoning that are not sent.
+    pub(crate) refused_efforts: RefusedEfforts,
+}
+
+impl Dialect {
+    /// Returns the effort of reasoning that is sent for an agent.
+    pub(crate) fn effort_for(self, agent: Option<&LlmSettings>) -> Option<ReasoningEffort> {
+        self.refused_efforts.sent_for(agent?.reasoning_effort?)
+    }
 }
 
 /// The parameters that a refusal of a request names as the reason.
@@ -25,6 +38,7 @@ pub(crate) struct RefusedParameters {
     stream_options: bool,
     max_tokens: bool,
     max_completion_tokens: bool,
+    effort: Option<EffortRefusal>,
 }
 
 /// The dialects of the models of one server.
@@ -53,6 +67,7 @@ impl RefusedParameters {
             stream_options: text.contains("stream_options"),
             max_tokens: text.contains("max_tokens") && is_unknown,
             max_completion_tokens: text.contains("max_completion_tokens"),
+            effort: EffortRefusal::read(&text),
         }
     }
 }
@@ -72,15 +87,18 @@ impl Dialects {
         learned.unwrap_or(Dialect {
             stream_options: self.stream_options.unwrap_or(true),
             max_completion_tokens: self.max_completion_tokens.unwrap_or(false),
+            refused_efforts: RefusedEfforts::default(),
         })
     }
 
-    /// Returns the dialect with which to repeat a refused request. `first` is the one of its first
-    /// attempt and `current` that of the refused one; no parameter is changed twice.
+    /// Returns the dialect with which to repeat a refused request of an agent. `first` is the one of its first
+    /// attempt and `current` that of the refused one; no parameter is changed twice, but the effort of reasoning,
+    /// which has several replacements.
     pub(crate) fn after_refusal(
         &self,
         first: Dialect,
         current: Dialect,
+        agent: Option<&LlmSettings>,
         error: &UpstreamError,
     ) -> Option<Dialect> {
         let refused = error.refused;
@@ -92,6 +110,11 @@ impl Dialects {
         let is_first_limit = current.max_completion_tokens == first.max_completion_tokens;
         if refuses_limit && is_first_limit && self.max_completion_tokens.is_none() {
             next.max_completion_tokens = !current.max_completion_tokens;
+        }
+        if let Some(refusal) = refused.effort {
+            next.refused_efforts = current
+                .refused_efforts
+                .and(refusal, current.effort_for(agent));
         }
         (next != current).then_some(next)
     }
@@ -124,6 +147,7 @@ mod tests {
             stream_options,
             max_tokens,
             max_completion_tokens,
+            effort: None,
         };
         assert_eq!(RefusedParameters::read(text), expected);
     }
@@ -134,6 +158,7 @@ mod tests {
         let learned = Dialect {
             stream_options: false,
             max_completion_tokens: true,
+            refused_efforts: RefusedEfforts::default(),
         };
         for number in 0..10 * MAX_MODELS {
             dialects.remember(Some(&number.to_string()), learned);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentConfig, FileKinds};
+use domain::{Agent, AgentConfig, FileKinds, InputFault};
 use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
@@ -43,6 +43,10 @@ impl ReplyEngine for LlmReplyEngine {
     async fn inputs(&self, config: &AgentConfig) -> FileKinds {
         let model = self.models.upstream().model_of(config);
         self.models.inputs(model.as_deref()).await
+    }
+
+    fn faults(&self, config: &AgentConfig) -> Vec<InputFault> {
+        self.models.upstream().extra_body.faults(config)
     }
 
     fn is_reachable(&self) -> bool {

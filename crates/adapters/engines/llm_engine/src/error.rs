@@ -39,6 +39,9 @@ pub(crate) enum LlmError {
 }
 
 impl LlmError {
+    /// A response that cannot be parsed. The error of the parser would quote it.
+    pub(crate) const MALFORMED: Self = Self::Malformed("the upstream's response is malformed");
+
     pub(crate) fn unreachable(error: reqwest::Error) -> Self {
         let address = error.url().map(address).unwrap_or_default();
         Self::Unreachable(format!("{address}: {}", cause(error)).into())

@@ -87,12 +87,13 @@ impl ModelList {
 
     /// Returns the kinds of files that a model takes, by the setting or else by the list.
     pub(crate) async fn inputs(self: &Arc<Self>, model: Option<&str>) -> FileKinds {
+        let api = self.upstream.api;
         if let Some(setting) = self.upstream.inputs {
-            return setting;
+            return api.accepted_inputs(setting);
         }
         let (models, model) = (self.models().await, model.unwrap_or_default());
         let found = models.and_then(|models| models.inputs.get(model).copied());
-        found.unwrap_or_default()
+        found.unwrap_or(api.usual_inputs())
     }
 
     async fn models(self: &Arc<Self>) -> Option<Models> {
@@ -139,36 +140,69 @@ impl ModelList {
 
 /// Fetches the list; `None` if the server has none.
 async fn fetch_list(upstream: &Upstream) -> Option<Models> {
-    let mut response = upstream.list_models().await.ok()?;
-    let mut body = Vec::new();
-    while let Some(part) = response.chunk().await.ok()? {
-        if body.len() + part.len() > MAX_LIST_BYTES {
-            return None;
+    let mut models = Vec::new();
+    let (mut after, mut bytes_left) = (None, MAX_LIST_BYTES);
+    loop {
+        let mut response = upstream.list_models(after.as_deref()).await.ok()?;
+        let mut body = Vec::new();
+        while let Some(part) = response.chunk().await.ok()? {
+            bytes_left = bytes_left.checked_sub(part.len())?;
+            body.extend_from_slice(&part);
         }
-        body.extend_from_slice(&part);
+        let mut page: Value = serde_json::from_slice(&body).ok()?;
+        let last = page["last_id"].as_str().map(str::to_owned);
+        let is_paged = upstream.api.page_size().is_some();
+        let has_more = is_paged && page["has_more"] == true;
+        // Some servers send the list without an object around it.
+        let found = match page.get_mut("data") {
+            Some(data) => data.take(),
+            None => page,
+        };
+        let Value::Array(found) = found else {
+            return None;
+        };
+        models.extend(found);
+        if !has_more || last.is_none() || last == after || models.len() >= MAX_MODELS {
+            return Some(read_list(&models));
+        }
+        after = last;
     }
-    read_list(&serde_json::from_slice(&body).ok()?)
 }
 
-/// Reads a list, which some servers send without an object around it. Models without a usable name are
-/// omitted.
-fn read_list(body: &Value) -> Option<Models> {
-    let models = body.get("data").unwrap_or(body).as_array()?;
-    let names = models.iter().filter_map(|model| model["id"].as_str());
+/// Reads a list. Models without a usable name are omitted.
+fn read_list(models: &[Value]) -> Models {
+    let usable = models
+        .iter()
+        .filter(|model| model["lifecycle"] != "retired");
+    let names = usable.filter_map(|model| model["id"].as_str());
     let names = names.filter(|name| is_valid_name(name));
     let mut names: Vec<_> = names.map(str::to_owned).collect();
     names.sort_unstable();
     names.dedup();
     names.truncate(MAX_MODELS);
-    let inputs = models.iter().filter_map(|model| {
-        let modalities = model["architecture"]["input_modalities"].as_array()?;
-        Some((model["id"].as_str()?.to_owned(), kinds(modalities)))
-    });
+    let inputs = models
+        .iter()
+        .filter_map(|model| Some((model["id"].as_str()?.to_owned(), inputs(model)?)));
     let mut owners = models.iter().filter_map(|model| model["owned_by"].as_str());
-    Some(Models {
+    Models {
         names,
         inputs: Arc::new(inputs.take(MAX_MODELS).collect()),
         has_think_tags: owners.any(|owner| OWNERS_WITH_THINK_TAGS.contains(&owner)),
+    }
+}
+
+/// The kinds of files that a model takes, if the list says it: by its modalities, or by its capabilities in the list of
+/// Anthropic.
+fn inputs(model: &Value) -> Option<FileKinds> {
+    if let Some(modalities) = model["architecture"]["input_modalities"].as_array() {
+        return Some(kinds(modalities));
+    }
+    let capabilities = model["capabilities"].as_object()?;
+    let supports = |name: &str| capabilities.get(name)?["supported"].as_bool();
+    Some(FileKinds {
+        image: supports("image_input")?,
+        pdf: supports("pdf_input")?,
+        audio: false,
     })
 }
 

@@ -7,6 +7,8 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+use crate::api::LlmApi;
+
 /// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
 /// without a request.
 const MAX_IDLE_CONNECTIONS: usize = 1_024;
@@ -16,8 +18,10 @@ const MAX_IDLE_CONNECTIONS: usize = 1_024;
 pub struct LlmOptions {
     /// The name of the engine, for logs.
     pub engine: String,
+    /// The interface of the server.
+    pub api: LlmApi,
     /// The URL of the API with its version, as in `https://api.openai.com/v1`. A query is kept, and
-    /// `/chat/completions` at the end is accepted.
+    /// the path of requests at the end, such as `/chat/completions`, is accepted.
     pub base_url: String,
     /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
@@ -32,9 +36,11 @@ pub struct LlmOptions {
     /// True to send the limit of tokens as `max_completion_tokens`, false as `max_tokens`. If missing,
     /// the first is sent once a model refuses the second.
     pub max_completion_tokens: Option<bool>,
-    /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
+    /// True if `<think>…</think>` at the beginning of a reply is reasoning. If missing, it is so for
     /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
+    /// The names of the members that agents may add to requests. If missing, those that are usual for the interface.
+    pub extra_body: Option<Vec<String>>,
     /// The kinds of files that the models take. If missing, those that the list of models names for each.
     pub inputs: Option<FileKinds>,
     /// The time limits of the server.
@@ -60,6 +66,7 @@ impl LlmOptions {
     ) -> Self {
         Self {
             engine: engine.into(),
+            api: LlmApi::default(),
             base_url: base_url.into(),
             api_key: None,
             model: None,
@@ -68,6 +75,7 @@ impl LlmOptions {
             stream_options: None,
             max_completion_tokens: None,
             think_tags: None,
+            extra_body: None,
             inputs: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
@@ -83,6 +91,7 @@ impl fmt::Debug for LlmOptions {
         formatter
             .debug_struct("LlmOptions")
             .field("engine", &self.engine)
+            .field("api", &self.api)
             // The other parts of a URL can be secret.
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
@@ -92,6 +101,7 @@ impl fmt::Debug for LlmOptions {
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
             .field("think_tags", &self.think_tags)
+            .field("extra_body", &self.extra_body)
             .field("inputs", &self.inputs)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
@@ -110,6 +120,9 @@ pub enum LlmOptionsError {
     /// The URL of the proxy is invalid.
     #[error("the proxy must be http:// or https:// with a host")]
     Proxy,
+    /// Agents cannot add a member that the service sends itself.
+    #[error("agents cannot be allowed to send '{0}', which the service sends itself")]
+    ExtraBody(String),
     /// The client cannot be built, for example because certificates are missing.
     #[error("the HTTP client of the provider cannot be built")]
     Client(#[source] ports::BoxError),

@@ -4,21 +4,23 @@ use std::{sync::Arc, time::Duration};
 
 use http_clients::EventDecoder;
 use reqwest::Response;
-use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    body_form::BodyForm, chunk_sender::ChunkSender, chunk_template::ChunkTemplate, error::LlmError,
-    model_list::ModelList, options::LlmTimeouts, paced_body::PacedBody,
-    response_accumulator::ResponseAccumulator, wire::replace_lone_surrogates,
+    api::{DocumentReader, StreamState},
+    body_form::BodyForm,
+    chunk_sender::ChunkSender,
+    error::LlmError,
+    model_list::ModelList,
+    options::LlmTimeouts,
+    paced_body::PacedBody,
+    response_accumulator::ResponseAccumulator,
 };
 
 /// The maximum number of bytes of a response that is not streamed.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// The maximum number of bytes of one event, including everything that is ignored.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
-/// The error of a chunk that cannot be parsed. The error of the parser would quote the response.
-const MALFORMED: LlmError = LlmError::Malformed("the upstream's response is malformed");
 /// The time within which the end of a stream may follow its last event. A connection whose stream
 /// was read to its end can be reused; otherwise the next request needs a new one, with a TLS
 /// handshake.
@@ -43,18 +45,18 @@ pub(crate) async fn read_response(
                 timeouts,
                 models,
                 decoder: EventDecoder::new(MAX_EVENT_BYTES),
-                template: ChunkTemplate::default(),
+                documents: upstream.api.reader(),
             };
             reader.read(start, began, key, accumulator, sender).await?;
             accumulator.finish_text();
-            sender.send_text(accumulator.take_new_text()).await;
+            send_new(accumulator, sender).await;
         }
         Some(BodyForm::Json) => {
             let json = read_whole(start, &body, timeouts).await?;
-            push_chunk(&json, key, &mut ChunkTemplate::default(), accumulator)?;
+            upstream.api.reader().push(&json, key, accumulator)?;
             decide_thoughts(models, accumulator).await;
             accumulator.finish_text();
-            sender.send_text(accumulator.take_new_text()).await;
+            send_new(accumulator, sender).await;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
                 let reason = "the upstream's response has no finish reason";
@@ -72,36 +74,19 @@ pub(crate) async fn read_response(
     }
 }
 
+/// Sends what has arrived since the last time.
+async fn send_new(accumulator: &mut ResponseAccumulator, sender: &ChunkSender) {
+    let reasoning = accumulator.take_new_reasoning();
+    sender.send_reasoning(reasoning).await;
+    sender.send_text(accumulator.take_new_text()).await;
+}
+
 /// Finds out whether a tag of thoughts at the beginning of the text has a meaning.
 async fn decide_thoughts(models: &Arc<ModelList>, accumulator: &mut ResponseAccumulator) {
     if accumulator.is_undecided() {
         let has_think_tags = models.has_think_tags().await;
         accumulator.decide_thoughts(has_think_tags);
     }
-}
-
-/// Parses a chunk and adds it to the response.
-fn push_chunk(
-    json: &[u8],
-    key: Option<&str>,
-    template: &mut ChunkTemplate,
-    accumulator: &mut ResponseAccumulator,
-) -> Result<(), LlmError> {
-    if let Some(text) = template.text(json) {
-        return accumulator.push_text(text);
-    }
-    let repaired;
-    let chunk = match from_slice(json) {
-        Ok(chunk) => {
-            template.remember(json, &chunk);
-            chunk
-        }
-        Err(_error) => {
-            repaired = replace_lone_surrogates(json).ok_or(MALFORMED)?;
-            from_slice(&repaired).map_err(|_error| MALFORMED)?
-        }
-    };
-    accumulator.push(chunk, key)
 }
 
 /// Reads until the form of the body is known, or cannot become known.
@@ -153,14 +138,7 @@ struct StreamReader<'a> {
     timeouts: &'a LlmTimeouts,
     models: &'a Arc<ModelList>,
     decoder: EventDecoder,
-    template: ChunkTemplate,
-}
-
-/// The state of a stream after an event.
-#[derive(PartialEq, Eq)]
-enum StreamState {
-    Open,
-    Done,
+    documents: DocumentReader,
 }
 
 impl StreamReader<'_> {
@@ -204,7 +182,7 @@ impl StreamReader<'_> {
             };
             let Some(part) = part else {
                 if let Some(event) = self.decoder.finish() {
-                    take_event(event, key, &mut self.template, accumulator)?;
+                    take_event(event, key, &mut self.documents, accumulator)?;
                     decide_thoughts(self.models, accumulator).await;
                 }
                 return Ok(());
@@ -239,7 +217,7 @@ impl StreamReader<'_> {
             // Only the first piece must not wait.
             self.body.pace();
         }
-        sender.send_text(accumulator.take_new_text()).await;
+        send_new(accumulator, sender).await;
         result
     }
 
@@ -251,7 +229,7 @@ impl StreamReader<'_> {
     ) -> Result<StreamState, LlmError> {
         let too_large = |_| LlmError::Malformed("an event of the upstream's response is too large");
         while let Some(event) = self.decoder.decode(bytes).map_err(too_large)? {
-            if take_event(event, key, &mut self.template, accumulator)? == StreamState::Done {
+            if take_event(event, key, &mut self.documents, accumulator)? == StreamState::Done {
                 return Ok(StreamState::Done);
             }
         }
@@ -269,19 +247,13 @@ impl StreamReader<'_> {
 fn take_event(
     event: &[u8],
     key: Option<&str>,
-    template: &mut ChunkTemplate,
+    documents: &mut DocumentReader,
     accumulator: &mut ResponseAccumulator,
 ) -> Result<StreamState, LlmError> {
     match event.trim_ascii() {
         b"[DONE]" => Ok(StreamState::Done),
         // Some servers send empty events to keep the connection open.
         b"" => Ok(StreamState::Open),
-        json => {
-            push_chunk(json, key, template, accumulator)?;
-            Ok(StreamState::Open)
-        }
+        json => documents.push(json, key, accumulator),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,6 +14,10 @@ pub(crate) struct ThoughtFilter {
     pending: String,
     /// The number of bytes that were removed.
     removed: usize,
+    /// The thoughts that [`Self::take`] returns next; `None` if they are dropped.
+    thoughts: Option<String>,
+    /// A thought has a text.
+    has_thought: bool,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,19 @@ enum State {
 }
 
 impl ThoughtFilter {
+    /// Creates a filter that returns the thoughts.
+    pub(crate) fn keeping() -> Self {
+        Self {
+            thoughts: Some(String::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the thoughts since the last call.
+    pub(crate) fn take(&mut self) -> String {
+        self.thoughts.as_mut().map(mem::take).unwrap_or_default()
+    }
+
     /// The number of bytes that are or were kept.
     pub(crate) fn bytes(&self) -> usize {
         self.pending.len() + self.removed
@@ -53,6 +70,8 @@ impl ThoughtFilter {
     pub(crate) fn decide(&mut self, has_think_tags: bool) -> String {
         if has_think_tags {
             self.state = State::Thought;
+            let blank = self.pending.len() - self.pending.trim_start().len();
+            self.remove(blank + BEGIN.len());
             return self.advance();
         }
         self.state = State::Reply;
@@ -61,6 +80,9 @@ impl ThoughtFilter {
 
     /// Ends the text, and returns the rest of the reply.
     pub(crate) fn finish(&mut self) -> String {
+        if self.state == State::Thought {
+            self.think(self.pending.len());
+        }
         let rest = mem::take(&mut self.pending);
         let is_reply = matches!(self.state, State::Beginning | State::Undecided);
         if is_reply { rest } else { String::new() }
@@ -78,12 +100,13 @@ impl ThoughtFilter {
         }
         if self.state == State::Thought {
             if let Some(at) = self.pending.find(END) {
-                self.remove(at + END.len());
+                self.think(at);
+                self.remove(END.len());
                 self.state = State::Gap;
             } else {
                 // The end of the tag may follow.
                 let kept = self.pending.len().saturating_sub(END.len());
-                self.remove(self.pending.floor_char_boundary(kept));
+                self.think(self.pending.floor_char_boundary(kept));
             }
         }
         if self.state == State::Gap {
@@ -95,6 +118,21 @@ impl ThoughtFilter {
             return mem::take(&mut self.pending);
         }
         String::new()
+    }
+
+    /// Removes bytes that are thoughts. Blank lines before the first word are dropped.
+    fn think(&mut self, bytes: usize) {
+        if let Some(thoughts) = &mut self.thoughts {
+            let piece = &self.pending[..bytes];
+            let piece = if self.has_thought {
+                piece
+            } else {
+                piece.trim_start()
+            };
+            self.has_thought |= !piece.is_empty();
+            thoughts.push_str(piece);
+        }
+        self.remove(bytes);
     }
 
     fn remove(&mut self, bytes: usize) {
@@ -140,6 +178,30 @@ mod tests {
         for size in 1..=text.chars().count().max(1) {
             assert_eq!(reply(text, size, true), expected);
             assert_eq!(reply(text, size, false), text);
+        }
+    }
+
+    #[rstest]
+    #[case("<think>The user is rude.</think>\n\nHello!", "The user is rude.")]
+    #[case("\n<think>\n é < </thin </think>Hello! </think>\n", "é < </thin ")]
+    #[case("<think>\n\n</think>\n\nHello!", "")]
+    #[case("<think>without an end</thi", "without an end</thi")]
+    #[case("Hello <think>a</think>", "")]
+    fn thoughts_are_returned_in_pieces(#[case] text: &str, #[case] expected: &str) {
+        let characters: Vec<char> = text.chars().collect();
+        for size in 1..=characters.len() {
+            let mut filter = ThoughtFilter::keeping();
+            let mut thoughts = String::new();
+            for piece in characters.chunks(size) {
+                filter.push(piece.iter().collect::<String>().into());
+                if filter.is_undecided() {
+                    filter.decide(true);
+                }
+                thoughts.push_str(&filter.take());
+            }
+            filter.finish();
+            assert_eq!(thoughts + &filter.take(), expected, "{size}");
+            assert_eq!(filter.take(), "");
         }
     }
 

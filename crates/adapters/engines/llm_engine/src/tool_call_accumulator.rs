@@ -1,16 +1,15 @@
 //! Assembles tool calls from the pieces of a response.
 
 mod nesting;
+mod part;
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use self::nesting::Nesting;
-use crate::{
-    error::LlmError,
-    wire::{CallPart, FunctionPart},
-};
+pub(crate) use self::part::{CallPart, FunctionPart};
+use crate::error::LlmError;
 
 /// The maximum number of tool calls in one response. A turn may make only 16; this limits the
 /// number of rejections.
@@ -52,6 +51,11 @@ enum Owner {
 impl ToolCallAccumulator {
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
+    }
+
+    /// The number of calls so far.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
     }
 
     /// The number of bytes that are kept.

@@ -34,8 +34,8 @@ impl UpstreamError {
     /// Reads the `error` of an error response or of an event. A field that contains `key`, the API
     /// key, is omitted.
     pub(crate) fn read(status: Option<StatusCode>, error: &Value, key: Option<&str>) -> Self {
-        let field = |member| {
-            let word = match error.get(member)? {
+        let field = |value: Option<&Value>| {
+            let word = match value? {
                 Value::String(word) => word.clone(),
                 Value::Number(number) => number.to_string(),
                 _ => return None,
@@ -43,7 +43,7 @@ impl UpstreamError {
             let is_safe = key.is_none_or(|key| !word.contains(key));
             (is_safe && is_error_name(&word)).then_some(word)
         };
-        let (code, kind) = (field("code"), field("type"));
+        let (code, kind) = (field(error.get("code")), field(error.get("type")));
         let words = [code.as_deref(), kind.as_deref()];
         let status = status.unwrap_or_else(|| inferred_status(words.into_iter().flatten()));
         let refused = match status {
@@ -52,6 +52,8 @@ impl UpstreamError {
             }
             _ => RefusedParameters::default(),
         };
+        // The API of Anthropic has a code that is more precise than the type.
+        let code = code.or_else(|| field(error.pointer("/details/error_code")));
         Self {
             status,
             code,
@@ -71,7 +73,7 @@ fn is_error_name(text: &str) -> bool {
 /// Returns the status that the error would have had before the stream began. Unknown errors are
 /// server errors.
 fn inferred_status<'a>(words: impl Iterator<Item = &'a str>) -> StatusCode {
-    const CLIENT_ERRORS: [&str; 11] = [
+    const CLIENT_ERRORS: [&str; 13] = [
         "invalid",
         "authentication",
         "permission",
@@ -81,6 +83,8 @@ fn inferred_status<'a>(words: impl Iterator<Item = &'a str>) -> StatusCode {
         "bad_request",
         "unsupported",
         "exceeded",
+        "billing",
+        "too_large",
         "policy",
         "filter",
     ];

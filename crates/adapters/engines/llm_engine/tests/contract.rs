@@ -2,11 +2,11 @@
 
 use std::ops::Deref;
 
-use llm_engine::{LlmOptions, LlmReplyEngine};
+use llm_engine::{LlmApi, LlmOptions, LlmReplyEngine};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use upstream::{Upstream, text_stream};
+use upstream::{Response, Upstream, message, text_block, text_stream};
 
 #[path = "engine/upstream/mod.rs"]
 #[expect(dead_code, reason = "the other tests need more of it")]
@@ -25,14 +25,38 @@ impl Deref for Fixture {
     }
 }
 
-async fn fixture() -> Fixture {
-    let upstream = Upstream::start([text_stream("Hello, I can tell the time.")]).await;
+const REPLY: &str = "Hello, I can tell the time.";
+
+async fn engine_of(api: LlmApi, response: Response) -> Fixture {
+    let upstream = Upstream::start([response]).await;
     let (tasks, runtime) = (TaskTracker::new(), Handle::current());
-    let options = LlmOptions::new("llm", upstream.base_url(), tasks, runtime);
+    let options = LlmOptions {
+        api,
+        ..LlmOptions::new("llm", upstream.base_url(), tasks, runtime)
+    };
     Fixture {
         engine: LlmReplyEngine::new(options).expect("an engine"),
         _upstream: upstream,
     }
 }
 
-contract::reply_engine_contract!(crate::fixture);
+mod openai {
+    use super::*;
+
+    async fn fixture() -> Fixture {
+        engine_of(LlmApi::OpenAi, text_stream(REPLY)).await
+    }
+
+    contract::reply_engine_contract!(super::fixture);
+}
+
+mod anthropic {
+    use super::*;
+
+    async fn fixture() -> Fixture {
+        let response = message("end_turn", &[text_block(0, &[REPLY])]);
+        engine_of(LlmApi::Anthropic, response).await
+    }
+
+    contract::reply_engine_contract!(super::fixture);
+}

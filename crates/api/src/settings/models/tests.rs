@@ -1,5 +1,6 @@
 //! Providers of language models as an operator configures them.
 
+use llm_engine::LlmApi;
 use secrecy::ExposeSecret as _;
 
 use crate::settings::{InvalidSetting, ModelProvider, Settings, SettingsError};
@@ -89,6 +90,37 @@ fn providers_stream_unless_configured_otherwise() {
         let variables = [&good[..], &[("LLM__STREAM", other)]].concat();
         assert_eq!(rejected(&variables), ["LLM__STREAM"], "{other}");
     }
+}
+
+#[test]
+fn the_kind_of_a_provider_is_its_interface() {
+    let providers = providers(&[
+        ("LLM__KIND", "anthropic"),
+        ("LLM__BASE_URL", "https://one.example/v1"),
+        ("LLM__MODEL", "m"),
+        ("LLM__PROVIDERS__OTHER__BASE_URL", "https://two.example/v1"),
+        ("LLM__PROVIDERS__OTHER__MODEL", "n"),
+        ("LLM__PROVIDERS__SPARE__KIND", "openai"),
+        (
+            "LLM__PROVIDERS__SPARE__BASE_URL",
+            "https://three.example/v1",
+        ),
+        ("LLM__PROVIDERS__SPARE__MODEL", "o"),
+    ]);
+    let interfaces: Vec<_> = providers.iter().map(|it| it.api).collect();
+    assert_eq!(
+        interfaces,
+        [LlmApi::Anthropic, LlmApi::OpenAi, LlmApi::OpenAi]
+    );
+    let good = [("LLM__BASE_URL", "https://a.example"), ("LLM__MODEL", "m")];
+    for other in ["Anthropic", "claude"] {
+        let variables = [&good[..], &[("LLM__KIND", other)]].concat();
+        assert_eq!(rejected(&variables), ["LLM__KIND"], "{other}");
+    }
+    assert_eq!(
+        rejected(&[("LLM__KIND", "anthropic")]),
+        ["LLM__BASE_URL", "LLM__MODEL"]
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ async fn an_engine_receives_the_history_of_all_nodes() {
             let call = async {
                 let call = node.script.next_call().await;
                 let shown = stored(node, id, limits.clone()).await;
-                let shown = limits.within_characters(&shown).unwrap_or(shown);
+                let shown = limits.in_steps(&shown).unwrap_or(shown);
                 assert_eq!(
                     *call.request.history, shown,
                     "before {ending:?} turn {number}"

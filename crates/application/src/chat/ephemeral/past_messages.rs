@@ -101,7 +101,7 @@ pub(super) fn history(limits: &HistoryLimits, messages: Vec<PastMessage>) -> Vec
     let mut history = history.end();
     let newest_first = history.iter().rev().map(|it| &*it.content);
     history.drain(..history.len() - limits.fitting(newest_first));
-    limits.within_characters(&history).unwrap_or(history)
+    limits.in_steps(&history).unwrap_or(history)
 }
 
 #[derive(Default)]

@@ -85,7 +85,7 @@ impl RunningTask<'_> {
             let calls = calls.calls.map(|calls| calls.steps.clone());
             request.earlier_steps = calls.unwrap_or_default();
         }
-        match limits.within_characters(&window) {
+        match limits.in_steps(&window) {
             Some(fitting) => {
                 request.history = Arc::new(fitting);
                 self.task.window = Some(window);

@@ -71,7 +71,7 @@ async fn logged(engines: &[(&'static str, Response)]) -> (Vec<RequestUsage>, Opt
     let agent = Arc::make_mut(&mut request.agent);
     agent.name = "Ada".to_owned();
     agent.config.timeout_ms = Some(20);
-    agent.config.fallbacks = Some(names);
+    agent.config.fallbacks = Some(names.iter().map(|name| name.as_str().into()).collect());
     let chain = engines.chain(&request.tenant, &request.agent);
     let started_by = fixture::principal();
     let sink = BufferedSink::new(TurnOrigin {

@@ -93,6 +93,7 @@ fn refuse_malformed_agents(document: &mut Value) -> Result<(), MissingComponent>
 fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> {
     for name in [
         "AgentConfig",
+        "FallbackModel",
         "HistoryLimits",
         "LimitOverrides",
         "LlmSettings",

@@ -152,6 +152,7 @@ impl From<AgentError> for ApiError {
                 Self::faults(ProblemCode::UnknownEngine, faults).with_detail(detail)
             }
             AgentError::UnknownTool(faults) => Self::faults(ProblemCode::UnknownTool, faults),
+            AgentError::Upgrading => Self::new(ProblemCode::Upgrading),
             AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
             AgentError::Failed(problem) => problem.into(),
             AgentError::TooManyLogBytes(exceeded) => exceeded.into(),

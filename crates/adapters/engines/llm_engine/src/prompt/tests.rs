@@ -3,10 +3,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::openai::Messages;
 
 fn roles_and_texts(request: ModelRequest) -> Vec<(String, String)> {
-    let prompt =
-        serde_json::to_value(Prompt::new(request, false, FileKinds::default())).expect("JSON");
+    let prompt = Messages {
+        prompt: &Prompt::new(request, FileKinds::default()),
+        requires_text: false,
+    };
+    let prompt = serde_json::to_value(prompt).expect("JSON");
     let member = |message: &Value, name: &str| message[name].as_str().expect("text").to_owned();
     let messages = prompt.as_array().expect("messages").iter();
     messages
@@ -92,13 +96,13 @@ fn without_a_system_role_its_text_begins_the_first_message() {
 }
 
 #[test]
-fn placeholders_are_filled_and_the_context_is_last() {
+fn placeholders_are_filled_and_the_context_precedes_what_depends_on_the_history() {
     let mut request = request_after(&[(Role::Agent, "Hi Eve".to_owned())]);
     let config = &mut Arc::make_mut(&mut request.agent).config;
     config.instructions =
         Some(r"Address {{user.name}} ({{user.id}}), not \{{user.name}}.".to_owned());
     config.greeting = Some("Hi {{user.name}}".to_owned());
-    let without = system(&request);
+    let (without, _) = system(&request);
     assert!(without.ends_with("\nHi Eve"), "{without}");
     let user = domain::UserDraft {
         name: Some("Eve".to_owned()),
@@ -108,14 +112,15 @@ fn placeholders_are_filled_and_the_context_is_last() {
     let user = user.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
     request.user = Some(Arc::new(user));
     request.context = Some("Order A-77.".into());
-    let text = system(&request);
+    let (text, shared_bytes) = system(&request);
     assert!(
         text.contains("Address Eve (ada), not {{user.name}}."),
         "{text}"
     );
+    let greeting = format!("\n\n# Greeting\n{GREETING_NOTE}\nHi Eve");
     let context =
         format!("\n\n# Context\n{CONTEXT_NOTE}\nOn plan Pro. {{{{user.id}}}}\n\nOrder A-77.");
-    assert!(text.ends_with(&context), "{text}");
+    assert!(text.ends_with(&format!("{context}{greeting}")), "{text}");
     // The text before the context does not depend on it.
     let name = request.user.as_ref().and_then(|user| user.name.clone());
     let nothing = domain::UserDraft {
@@ -125,7 +130,10 @@ fn placeholders_are_filled_and_the_context_is_last() {
     let nothing = nothing.into_user("ada".to_owned(), domain::Timestamp::from_milliseconds(0));
     request.user = Some(Arc::new(nothing));
     request.context = None;
-    assert_eq!(text.strip_suffix(&context), Some(&*system(&request)));
+    let before = text.replace(&context, "");
+    assert_eq!(before, system(&request).0);
+    assert!(text.starts_with(before.strip_suffix(&greeting).unwrap_or_default()));
+    assert!(text[shared_bytes..].starts_with(&context));
 }
 
 #[test]

@@ -88,6 +88,14 @@ impl CollectedReply {
         self.deltas().concat()
     }
 
+    pub(crate) fn reasoning(&self) -> String {
+        let pieces = self.chunks.iter().filter_map(|chunk| match chunk {
+            ModelChunk::Reasoning(text) => Some(text.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+
     #[track_caller]
     pub(crate) fn end(&self) -> (FinishReason, Option<Usage>) {
         assert!(self.error.is_none(), "{:?}", self.error);

@@ -1,5 +1,6 @@
 //! The engine against servers that work, and against servers that fail.
 
+mod anthropic;
 mod errors;
 mod fixture;
 mod logs;

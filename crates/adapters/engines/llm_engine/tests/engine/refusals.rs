@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use contract::reply_engine::request;
-use domain::LlmSettings;
+use domain::{LlmSettings, ReasoningEffort};
 use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::{ModelRequest, ReplyError};
 use rstest::rstest;
@@ -68,6 +68,37 @@ async fn the_name_of_the_token_limit_is_learned_for_each_model() {
     let new = ["stream_options", "max_completion_tokens"];
     assert_eq!(members(&upstream), [old, new, new, old]);
     assert_eq!(upstream.bodies()[1]["max_completion_tokens"], 100);
+}
+
+/// The efforts of reasoning in requests of an agent that wants this one.
+async fn efforts(wanted: ReasoningEffort, refusals: &[&str], replies: usize) -> Vec<Value> {
+    let refusals = refusals.iter().map(|text| refusal(text));
+    let (upstream, engine) = fixture(refusals.chain([text_stream("Hi")])).await;
+    let mut request = limited("a");
+    let llm = Arc::make_mut(&mut request.agent).config.llm.as_mut();
+    llm.expect("settings").reasoning_effort = Some(wanted);
+    for _ in 0..replies {
+        assert_eq!(collect_reply(&engine, request.clone()).await.text(), "Hi");
+    }
+    let sent = upstream.bodies().into_iter();
+    sent.map(|body| body["reasoning_effort"].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_refused_effort_is_replaced_by_the_next_one_and_then_left_out() {
+    let value = |word: &str| {
+        format!("Unsupported value: 'reasoning_effort' does not support '{word}' with this model.")
+    };
+    let sent = efforts(ReasoningEffort::None, &[&value("none")], 2).await;
+    assert_eq!(sent, ["none", "minimal", "minimal"]);
+    let (none, minimal) = (value("none"), value("minimal"));
+    let values = [&none, &minimal, "reasoning_effort: must be high"];
+    let sent = efforts(ReasoningEffort::None, &values, 2).await;
+    let (none, minimal, low) = (json!("none"), json!("minimal"), json!("low"));
+    assert_eq!(sent, [none, minimal, low, Value::Null, Value::Null]);
+    let unknown = "Unrecognized request argument supplied: reasoning_effort";
+    let sent = efforts(ReasoningEffort::High, &[unknown], 2).await;
+    assert_eq!(sent, [json!("high"), Value::Null, Value::Null]);
 }
 
 #[tokio::test]

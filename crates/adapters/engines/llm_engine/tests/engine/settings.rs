@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use contract::reply_engine::request;
-use domain::LlmSettings;
-use llm_engine::LlmReplyEngine;
+use domain::{LlmSettings, ReasoningEffort};
+use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::ReplyEngine as _;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -60,6 +60,48 @@ async fn the_agents_settings_are_sent() {
     });
     assert_eq!(body, expected);
     assert_eq!(body["temperature"].to_string(), "0.0");
+}
+
+#[tokio::test]
+async fn permitted_members_are_added_to_the_body() {
+    let members = json!({"top_k": 20, "min_p": 0.1, "n": 3, "model": "another", "stream": false});
+    let settings = LlmSettings {
+        reasoning_effort: Some(ReasoningEffort::Low),
+        extra_body: members.as_object().cloned(),
+        ..LlmSettings::default()
+    };
+    let expected = json!({
+        "model": "model-of-the-operator",
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "reasoning_effort": "low",
+        "top_k": 20,
+        "min_p": 0.1,
+    });
+    assert_eq!(request_body(Some(settings)).await, expected);
+}
+
+#[tokio::test]
+async fn members_that_the_operator_does_not_permit_are_faults() {
+    let mut options = options("http://localhost/v1");
+    let mut config = Arc::unwrap_or_clone(request(0).agent).config;
+    let members = json!({"top_k": 20, "a/b": 1, "service_tier": "priority"});
+    config.llm = Some(LlmSettings {
+        extra_body: members.as_object().cloned(),
+        ..LlmSettings::default()
+    });
+    let pointers = |options: &LlmOptions| {
+        let engine = LlmReplyEngine::new(options.clone()).unwrap();
+        let faults = engine.faults(&config).into_iter();
+        faults.map(|it| it.pointer).collect::<Vec<_>>()
+    };
+    let at = |name: &str| format!("/config/llm/extraBody/{name}");
+    assert_eq!(pointers(&options), [at("a~1b"), at("service_tier")]);
+    options.extra_body = Some(vec!["service_tier".to_owned(), "a/b".to_owned()]);
+    assert_eq!(pointers(&options), [at("top_k")]);
+    options.extra_body = Some(vec!["top_k".to_owned(), "messages".to_owned()]);
+    let refused = LlmReplyEngine::new(options).err().unwrap().to_string();
+    assert!(refused.contains("'messages'"), "{refused}");
 }
 
 #[tokio::test]

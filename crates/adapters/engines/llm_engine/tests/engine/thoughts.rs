@@ -1,15 +1,21 @@
 //! Thoughts in the text of replies.
 
+use std::sync::Arc;
+
 use contract::reply_engine::request;
-use domain::FinishReason;
+use domain::{FinishReason, LlmSettings, ShowReasoning};
 use llm_engine::{LlmOptions, LlmReplyEngine};
+use ports::ModelChunk;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
     fixture::{collect_reply, options},
     tools::after,
-    upstream::{Response, Upstream, delta, finish, status, stream, text_stream, whole},
+    upstream::{
+        Response, Step, Upstream, delta, event, finish, status, stream, stream_head, text_stream,
+        whole,
+    },
 };
 
 const WHOLE: &str = "<think>The user is rude.</think>\n\nHello!";
@@ -90,6 +96,91 @@ async fn a_reply_of_thoughts_alone_is_empty() {
         assert!(reply.error.is_none(), "{reply:?}");
         assert_eq!(reply.text(), "");
     }
+}
+
+/// The reasoning and the text of a reply, each joined.
+async fn shown(
+    responses: Vec<Response>,
+    show: Option<ShowReasoning>,
+    streams: bool,
+) -> (String, String) {
+    let upstream = Upstream::start(responses).await;
+    let options = LlmOptions {
+        think_tags: Some(true),
+        streams,
+        ..options(upstream.base_url())
+    };
+    let engine = LlmReplyEngine::new(options).expect("an engine");
+    let mut request = request(0);
+    Arc::make_mut(&mut request.agent).config.llm = Some(LlmSettings {
+        show_reasoning: show,
+        ..LlmSettings::default()
+    });
+    let reply = collect_reply(&engine, request).await;
+    assert_eq!(reply.end().0, FinishReason::Stop);
+    let is_reasoning = |chunk: &ModelChunk| matches!(chunk, ModelChunk::Reasoning(_));
+    let first_text = reply.chunks.iter().position(|it| !is_reasoning(it));
+    assert!(
+        !reply.chunks[first_text.expect("an end")..]
+            .iter()
+            .any(is_reasoning)
+    );
+    (reply.reasoning(), reply.text())
+}
+
+fn reasoning(name: &str, text: &str) -> Value {
+    json!({"choices": [{"delta": {name: text}}]})
+}
+
+#[rstest]
+#[case::in_tags(streamed(), true)]
+#[case::in_tags_of_a_document(unstreamed(), false)]
+#[case::in_a_member(
+    stream(&[reasoning("reasoning_content", "The user "), reasoning("reasoning_content", "is rude."), delta("Hello!"), finish("stop")]),
+    true,
+)]
+#[case::in_another_member(
+    stream(&[reasoning("reasoning", "The user is rude."), delta("Hello!"), finish("stop")]),
+    true,
+)]
+#[tokio::test]
+async fn reasoning_precedes_the_reply_if_somebody_may_see_it(
+    #[case] response: Response,
+    #[case] streams: bool,
+) {
+    for (show, expected) in [
+        (Some(ShowReasoning::Everyone), "The user is rude."),
+        (Some(ShowReasoning::Staff), "The user is rude."),
+        (Some(ShowReasoning::Never), ""),
+        (Some(ShowReasoning::read("nobody-yet")), ""),
+        (None, ""),
+    ] {
+        let shown = shown(vec![response.clone()], show, streams).await;
+        assert_eq!(
+            shown,
+            (expected.to_owned(), "Hello!".to_owned()),
+            "{show:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn reasoning_before_a_broken_connection_is_followed_by_that_of_the_next_try() {
+    let broken = vec![
+        stream_head(),
+        event(&reasoning("reasoning_content", "Hm.")),
+        Step::Cut,
+    ];
+    let whole = stream(&[
+        reasoning("reasoning_content", "Let me see."),
+        delta("Hello!"),
+        finish("stop"),
+    ]);
+    let shown = shown(vec![broken, whole], Some(ShowReasoning::Everyone), true).await;
+    assert_eq!(
+        shown,
+        ("Hm.\n\nLet me see.".to_owned(), "Hello!".to_owned())
+    );
 }
 
 #[tokio::test]

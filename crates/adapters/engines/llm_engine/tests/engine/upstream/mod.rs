@@ -15,8 +15,10 @@ use tokio::{
     time::sleep,
 };
 
+pub(crate) use anthropic::*;
 pub(crate) use responses::*;
 
+mod anthropic;
 mod responses;
 
 /// A step of the server after it has read a request.

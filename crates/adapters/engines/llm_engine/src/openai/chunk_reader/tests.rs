@@ -20,11 +20,11 @@ const CHUNKS: &[&str] = &[
 proptest! {
     #[test]
     fn a_template_changes_no_response(chunks in vec(select(CHUNKS), 0..9)) {
-        let mut template = ChunkTemplate::default();
+        let mut reader = ChunkReader::default();
         let (mut read, mut parsed) = (ResponseAccumulator::default(), ResponseAccumulator::default());
         for json in chunks.iter().map(|json| json.as_bytes()) {
-            push_chunk(json, None, &mut template, &mut read).unwrap();
-            push_chunk(json, None, &mut ChunkTemplate::default(), &mut parsed).unwrap();
+            reader.push(json, None, &mut read).unwrap();
+            ChunkReader::default().push(json, None, &mut parsed).unwrap();
         }
         prop_assert_eq!(read.is_complete(), parsed.is_complete());
         prop_assert_eq!((read.text, read.reasoning), (parsed.text, parsed.reasoning));

@@ -1,7 +1,8 @@
 //! Requests.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
+use domain::ReasoningEffort;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,6 +25,9 @@ pub(crate) struct CompletionRequest<'a, M> {
     pub(crate) parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) response_format: Option<ResponseFormat<'a>>,
+    /// None of these has the name of another member.
+    #[serde(flatten)]
+    pub(crate) extra_body: &'a BTreeMap<&'a str, &'a Value>,
 }
 
 /// The form of the reply.
@@ -76,6 +80,8 @@ pub(crate) struct Settings {
     pub(crate) seed: Option<i64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) stop: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning_effort: Option<ReasoningEffort>,
 }
 
 /// One message of the prompt.
