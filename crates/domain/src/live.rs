@@ -82,6 +82,10 @@ pub struct ReasoningDelta {
     pub to: usize,
     /// The text.
     pub text: String,
+    /// The number of the attempt to run the turn, as in `reply.delta`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub attempt: Option<u32>,
 }
 
 impl ReasoningDelta {

@@ -1,7 +1,7 @@
 //! The position of a reader in a reply.
 
 use domain::{
-    Audience, ReasoningDelta, ReplyDelta, ToolCalled, ToolReturned, TurnEvent,
+    Audience, ReasoningDelta, ReplyDelta, ToolCalled, ToolReturned, TurnEvent, live::attempt_of,
     tool_visibility::show_call,
 };
 use ports::ReplyPart;
@@ -73,7 +73,7 @@ impl ReplyCursor {
                     from,
                     to: from + text.len(),
                     text: text.to_owned(),
-                    attempt: domain::live::attempt_of(progress.reply.resumptions),
+                    attempt: attempt_of(progress.reply.resumptions),
                 })),
                 Step::Tool { event, .. } => piece(subject, &progress.reply, event, audience),
             };
@@ -225,6 +225,7 @@ fn shown_reasoning(
         from,
         to: from + text.len(),
         text: text.to_owned(),
+        attempt: attempt_of(progress.reply.resumptions),
     })
 }
 
