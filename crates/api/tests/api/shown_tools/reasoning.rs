@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{doors::walk, reader::Reader, tools};
 use crate::{
     api_server::{ApiServer, id_of},
+    child_program,
     engines::{scripted_agent, turn},
     issuer::{ExternalIssuer, ProviderKind},
     script::Script,
@@ -250,5 +251,37 @@ async fn the_rest_of_long_reasoning_is_neither_sent_nor_stored() {
     assert_eq!(length, 64 * 1024 - 1);
     let stored = turn(&api, id).await["reasoning"].as_str().unwrap().len();
     assert_eq!(stored, length);
+    api.stop().await;
+}
+
+/// The reasoning before the calls and after them, however it was cut into parts.
+fn assert_whole(shown: &Value) {
+    let reasoning = shown["reasoning"].as_str().expect("reasoning");
+    let parts: Vec<_> = reasoning.split_whitespace().collect();
+    assert_eq!(parts.concat(), [tools::REASONING; 2].concat(), "{shown}");
+    assert!(shown["text"].as_str().expect("text").ends_with("Done."));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn official_clients_show_reasoning() {
+    let api = tools::server().await;
+    let agent = agent(&api, Some("everyone")).await;
+    let url = format!("http://{}", api.address);
+    let order = json!({"url": url, "key": api.writer().key(), "agent": agent});
+    let received = child_program::run("ai_sdk/reasoning.mjs", &[], &order).await;
+    for major in ["6", "7"] {
+        for shown in received[major].as_array().expect("live and resumed") {
+            assert_whole(shown);
+            assert_eq!(shown["first"], "reasoning");
+        }
+    }
+    let received = child_program::run("ag_ui/reasoning.mjs", &[], &order).await;
+    for version in ["1.0.0", "0.0.59"] {
+        let shown = &received[version];
+        assert_whole(shown);
+        let types = shown["types"].as_array().expect("types");
+        assert_eq!(types.first(), Some(&json!("REASONING_START")));
+        assert_eq!(types.last(), Some(&json!("REASONING_END")));
+    }
     api.stop().await;
 }

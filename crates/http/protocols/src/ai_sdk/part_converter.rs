@@ -150,10 +150,16 @@ impl PartConverter {
     }
 
     fn reasoning(&mut self, delta: &ReasoningDelta, send: &mut dyn FnMut(Part)) {
-        let text = delta.after(self.seen.reasoning());
+        let mut text = delta.after(self.seen.reasoning());
         // It begins anew if the turn was resumed.
         if delta.from == 0 || self.text.is_some() {
             self.end_text(send);
+        }
+        if self.reasoning.is_none() {
+            text = text.trim_start_matches('\n');
+        }
+        if text.is_empty() {
+            return;
         }
         self.begin_step(send);
         let id = self.reasoning.get_or_insert_with(|| {

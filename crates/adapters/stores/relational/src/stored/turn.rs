@@ -15,10 +15,13 @@ use uuid::Uuid;
 use super::message::StoredMessage;
 use crate::column::{self, StoredTime};
 
-/// The columns of a turn `r`.
+/// The columns of a turn `r`; for readers who need no reasoning, with a null in its place.
 #[macro_export]
 macro_rules! turn_columns {
     () => {
+        $crate::turn_columns!("r.reasoning")
+    };
+    ($reasoning:literal) => {
         concat!(
             "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, ",
             $crate::turn_status!("r"),
@@ -27,7 +30,9 @@ macro_rules! turn_columns {
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
-             r.instruction, r.files, r.action_expires_at, r.response_schema, r.reasoning"
+             r.instruction, r.files, r.action_expires_at, r.response_schema, ",
+            $reasoning,
+            " as reasoning"
         )
     };
 }

@@ -9,7 +9,10 @@ impl RunEvents {
     /// position; also what a client lacks that has lost its stream.
     pub(super) fn add_reasoning(&mut self, delta: &ReasoningDelta) {
         let known = self.received.reasoning.max(self.seen.reasoning());
-        let text = delta.after(known);
+        let mut text = delta.after(known);
+        if self.reasoning.is_none() {
+            text = text.trim_start_matches('\n');
+        }
         self.emitted.reasoning = delta.to;
         if text.is_empty() {
             return;
