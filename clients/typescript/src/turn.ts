@@ -20,7 +20,6 @@ const receivedParts = () => {
   let turn = "";
   let attempt = 1;
   let bytes: Record<string, number> = {};
-  let isResumed = false;
   const names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
     const { turnId, id, attempt: next = turnId === turn ? attempt : 1 } = part as { turnId?: string; id?: string; attempt?: number };
@@ -30,27 +29,23 @@ const receivedParts = () => {
     if (turnId !== turn || next > attempt) {
       turn = turnId;
       attempt = next;
-      bytes = {};
-      isResumed = false;
+      bytes = { "reply.delta": 0, "reasoning.delta": 0 };
     }
-    if (part.type !== "reply.delta" && part.type !== "reasoning.delta") {
+    if (!("from" in part)) {
       const name = `${part.type} ${turnId} ${attempt} ${id}`;
       if (names.has(name)) return undefined;
       names.add(name);
       // The stream of an answer continues the reply from a position that its next part tells.
-      if (part.type === "turn.resumed") {
-        bytes = {};
-        isResumed = true;
-      }
+      if (part.type === "turn.resumed") bytes = {};
       return part;
     }
     // Positions are in bytes of UTF-8.
-    const { [part.type]: end = isResumed ? part.from : 0 } = bytes;
+    const { [part.type]: end = part.from } = bytes;
     const known = end - part.from;
     // A piece is missing.
     if (known < 0) throw lost();
-    bytes[part.type] = Math.max(end, part.to);
     if (part.to <= end) return undefined;
+    bytes[part.type] = part.to;
     if (known === 0) return part;
     const text = new TextDecoder().decode(new TextEncoder().encode(part.text).subarray(known));
     return { ...part, from: part.from + known, text };

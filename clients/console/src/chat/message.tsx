@@ -106,7 +106,14 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
         )
       )}
       {role === "agent" && (
-        <Reply turnId={turnId} text={text} reasoning={reasoning} toolCalls={toolCalls} isStreaming={status === "streaming"} decide={decide} />
+        <Reply
+          turnId={turnId}
+          text={text}
+          reasoning={reasoning}
+          toolCalls={toolCalls}
+          isStreaming={status === "streaming"}
+          decide={decide}
+        />
       )}
       <div className="row message-foot">
         {role === "agent" && turn !== undefined && !isOpen(status) ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}

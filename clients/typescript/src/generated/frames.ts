@@ -304,6 +304,15 @@ export interface components {
             /** @description The exceeded rate limits, by their names in `RateLimit-Policy`. */
             violatedPolicies?: string[];
         };
+        /**
+         * @description The next part of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from` is
+         *     the length of the reasoning that you have, or 0, where it begins anew.
+         */
+        ReasoningDeltaFrame: {
+            event: components["schemas"]["ChatReasoningDelta"];
+            /** @constant */
+            type: "live";
+        };
         /** @description `refresh`: continue with another credential of the same principal. */
         RefreshFrame: {
             /**
@@ -500,6 +509,7 @@ export type ServerFrame =
   | components["schemas"]["ErrorReplyFrame"]
   | components["schemas"]["EventFrame"]
   | components["schemas"]["GoodbyeFrame"]
+  | components["schemas"]["ReasoningDeltaFrame"]
   | components["schemas"]["ReplyDeltaFrame"]
   | components["schemas"]["ReplySnapshotFrame"]
   | components["schemas"]["ResyncFrame"]

@@ -97,8 +97,8 @@ export interface paths {
         /**
          * Chat with an agent: send a message, receive its reply.
          * @description With `stream: true`, or `Accept: text/event-stream`, the response is a stream of server-sent
-         *     events: `turn.queued` if the turn must wait, `turn.started`, `reply.delta` for each piece of the
-         *     reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
+         *     events: `turn.queued` if the turn must wait, `turn.started`, `reasoning.delta` for each piece of the model's
+         *     reasoning where `showReasoning` shows it, `reply.delta` for each piece of the reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
          *     credential expires or is revoked meanwhile, the stream ends without such an event. Closing the
          *     stream does not end the turn. An engine that replies at once, such as `rules`, sends the reply
          *     in one `reply.delta`, or in none if the reply is empty. With `Prefer: respond-async` the
@@ -215,8 +215,8 @@ export interface paths {
         /**
          * Follow the turn of a conversation: the running turn, or else the first queued one, or else the
          *     newest, if it has ended in the last ten minutes.
-         * @description The stream is that of `POST /api/chat` from the beginning of the turn: the text so far is the
-         *     first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
+         * @description The stream is that of `POST /api/chat` from the beginning of the turn: the reasoning so far, if it is shown,
+         *     is one `reasoning.delta`, and the text so far the first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
          *     receives the rest of the reply and its end.
          */
         get: operations["follow_conversation"];
@@ -1148,12 +1148,34 @@ export interface components {
          */
         CapabilityKind: "tool" | "server";
         /** @description The data of an event in the stream of a chat. `type` is the name of the event. */
-        ChatEvent: components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnRequires_action"] | components["schemas"]["ChatTurnResumed"] | components["schemas"]["ChatTurnStarted"];
+        ChatEvent: components["schemas"]["ChatReasoningDelta"] | components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnRequires_action"] | components["schemas"]["ChatTurnResumed"] | components["schemas"]["ChatTurnStarted"];
         ChatProblem: components["schemas"]["Problem"] & {
             /** @description The conversation of the turn, also if this request created it. */
             conversationId?: components["schemas"]["ConversationId"];
             /** @description The turn that has no reply, or whose reply cannot be returned. */
             turnId?: components["schemas"]["TurnId"];
+        };
+        /**
+         * @description The next piece of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from`
+         *     is the length of the reasoning received so far, or 0, where it begins anew.
+         */
+        ChatReasoningDelta: {
+            /**
+             * Format: int32
+             * @description The number of the attempt to run the turn, as in `reply.delta`.
+             */
+            attempt?: number;
+            conversationId?: components["schemas"]["ConversationId"] | null;
+            /** @description The position in the reasoning at which the text starts. */
+            from: number;
+            /** @description The text. */
+            text: string;
+            /** @description The position at which it ends. */
+            to: number;
+            /** @description The turn. */
+            turnId: components["schemas"]["TurnId"];
+            /** @constant */
+            type: "reasoning.delta";
         };
         /** @description The agent's reply, with the ids of its turn and conversation. */
         ChatReply: {
@@ -2418,6 +2440,12 @@ export interface components {
         /** @description Settings of the language model. */
         LlmSettings: {
             /**
+             * @description Additional members of requests to the provider, at most 8 KiB: only those that the operator permits
+             *     (`LLM__EXTRA_BODY`). Fallbacks with another provider do not receive them.
+             *     Default: none.
+             */
+            extraBody?: Record<string, never>;
+            /**
              * Format: int32
              * @description Maximum number of tokens of one reply.
              */
@@ -2425,10 +2453,20 @@ export interface components {
             /** @description The model's name at the provider. */
             model?: string;
             /**
+             * @description How long the model reasons before it replies; `none` turns it off. Models without reasoning may refuse it.
+             *     Default: that of the model.
+             */
+            reasoningEffort?: components["schemas"]["ReasoningEffort"];
+            /**
              * Format: int64
              * @description Seed for repeatable sampling, if the provider supports it.
              */
             seed?: number;
+            /**
+             * @description The callers that receive the model's reasoning; for `staff` and `everyone` it is stored with the turn, too.
+             *     Default: `never`.
+             */
+            showReasoning?: components["schemas"]["ShowReasoning"];
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][];
             /**
@@ -2450,6 +2488,12 @@ export interface components {
         /** @description JSON merge patch (RFC 7396) of `LlmSettings`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         LlmSettingsPatch: {
             /**
+             * @description Additional members of requests to the provider, at most 8 KiB: only those that the operator permits
+             *     (`LLM__EXTRA_BODY`). Fallbacks with another provider do not receive them.
+             *     Default: none.
+             */
+            extraBody?: Record<string, never> | null;
+            /**
              * Format: int32
              * @description Maximum number of tokens of one reply.
              */
@@ -2457,10 +2501,20 @@ export interface components {
             /** @description The model's name at the provider. */
             model?: string | null;
             /**
+             * @description How long the model reasons before it replies; `none` turns it off. Models without reasoning may refuse it.
+             *     Default: that of the model.
+             */
+            reasoningEffort?: components["schemas"]["ReasoningEffort"] | null;
+            /**
              * Format: int64
              * @description Seed for repeatable sampling, if the provider supports it.
              */
             seed?: number | null;
+            /**
+             * @description The callers that receive the model's reasoning; for `staff` and `everyone` it is stored with the turn, too.
+             *     Default: `never`.
+             */
+            showReasoning?: components["schemas"]["ShowReasoning"] | null;
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][] | null;
             /**
@@ -3095,6 +3149,11 @@ export interface components {
          * @enum {string}
          */
         Rating: "up" | "down";
+        /**
+         * @description How long a model reasons before it replies.
+         * @enum {string}
+         */
+        ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high";
         /** @description A region of the service. */
         RegionEntry: {
             /** @description True for the region of the primary database, where writes are decided. */
@@ -3260,6 +3319,11 @@ export interface components {
          * @description A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
          */
         Seq: number;
+        /**
+         * @description The callers that receive the model's reasoning.
+         * @enum {string}
+         */
+        ShowReasoning: "never" | "staff" | "everyone";
         /**
          * @description All size limits. The published schemas contain the defaults. A server that is configured
          *     otherwise publishes its own limits, also at `/api/limits`.
@@ -3635,6 +3699,11 @@ export interface components {
              *     without a complete reply.
              */
             output?: unknown;
+            /**
+             * @description The model's reasoning up to now, or a summary of it, at most 64 KiB, however the turn ended. Absent without
+             *     any, in events, and for callers to whom `showReasoning` does not show it.
+             */
+            reasoning?: string;
             /** @description True if the model has had to correct the output; otherwise absent. */
             repaired?: boolean;
             reply?: components["schemas"]["Message"] | null;
