@@ -68,8 +68,7 @@ pub enum TurnEvent {
     /// The turn has started, and the engine is about to be called.
     #[serde(rename = "turn.started")]
     Started(TurnStarted),
-    /// The next piece of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from`
-    /// is the length of the reasoning received so far, or 0, where it begins anew.
+    /// The next piece of the model's reasoning. Apply it if `from` is the length received so far; from 0, it begins anew.
     #[serde(rename = "reasoning.delta")]
     Reasoning(ReasoningDelta),
     /// The next piece of the reply. Apply it only if `from` is the length of the text received so

@@ -172,8 +172,7 @@ pub struct EventFrame {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub enum LiveEvent {
-    /// The next part of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from` is
-    /// the length of the reasoning that you have, or 0, where it begins anew.
+    /// The next part of the model's reasoning. Apply it if `from` is the length that you have; from 0, it begins anew.
     #[serde(rename = "reasoning.delta")]
     ReasoningDelta(ReasoningDelta),
     /// The next part of a reply. Apply it only if `from` is the length of the text that you have,
