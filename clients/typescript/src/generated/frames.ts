@@ -304,10 +304,7 @@ export interface components {
             /** @description The exceeded rate limits, by their names in `RateLimit-Policy`. */
             violatedPolicies?: string[];
         };
-        /**
-         * @description The next part of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from` is
-         *     the length of the reasoning that you have, or 0, where it begins anew.
-         */
+        /** @description The next part of the model's reasoning. Apply it if `from` is the length that you have; from 0, it begins anew. */
         ReasoningDeltaFrame: {
             event: components["schemas"]["ChatReasoningDelta"];
             /** @constant */

@@ -1155,10 +1155,7 @@ export interface components {
             /** @description The turn that has no reply, or whose reply cannot be returned. */
             turnId?: components["schemas"]["TurnId"];
         };
-        /**
-         * @description The next piece of the model's reasoning, for those to whom `showReasoning` shows it. Apply it only if `from`
-         *     is the length of the reasoning received so far, or 0, where it begins anew.
-         */
+        /** @description The next piece of the model's reasoning. Apply it if `from` is the length received so far; from 0, it begins anew. */
         ChatReasoningDelta: {
             /**
              * Format: int32
