@@ -10,11 +10,11 @@ use writes::{
 
 use crate::{Store, fixture, lookup, results::ResultExt as _, setup, waiting_turns::suspend};
 
-fn shown(text: &str, shown_to: ShowReasoning) -> Option<Reasoning> {
-    Some(Reasoning {
+fn shown(text: &str, shown_to: ShowReasoning) -> Reasoning {
+    Reasoning {
         text: text.to_owned(),
         shown_to,
-    })
+    }
 }
 
 async fn stored(storage: &Store, turn: TurnId) -> Option<Reasoning> {
@@ -29,11 +29,11 @@ pub async fn reasoning_is_stored_with_the_end_of_a_turn(storage: &Store) {
     let ends = [
         (
             TurnEnding::Completed(fixture::reply(1)),
-            shown("\"Hm\"\n🦊", ShowReasoning::Staff),
+            Some(shown("\"Hm\"\n🦊", ShowReasoning::Staff)),
         ),
         (
             TurnEnding::failed(problem),
-            shown("So.", ShowReasoning::Everyone),
+            Some(shown("So.", ShowReasoning::Everyone)),
         ),
         (TurnEnding::Completed(fixture::reply(3)), None),
     ];
@@ -56,7 +56,7 @@ pub async fn reasoning_is_kept_by_turns_that_wait_or_are_cancelled(storage: &Sto
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
-    let so_far = shown("Hm.", ShowReasoning::Everyone);
+    let so_far = Some(shown("Hm.", ShowReasoning::Everyone));
     let waits = SuspendTurn {
         reasoning: so_far.clone(),
         ..suspend(&begin, &[])
@@ -73,14 +73,14 @@ pub async fn reasoning_is_kept_by_turns_that_wait_or_are_cancelled(storage: &Sto
     let journal = fixture::record_steps(&begin, steps.iter().cloned().enumerate().collect());
     assert!(storage.writes.write(journal).await.success().is_recorded());
     cancel(storage, &begin).await;
-    let both = shown("One.\n\nTwo.", ShowReasoning::Everyone);
+    let both = Some(shown("One.\n\nTwo.", ShowReasoning::Everyone));
     assert_eq!(stored(storage, begin.turn_id).await, both);
     assert_eq!(reasoning(&steps), both);
 }
 
 fn response(text: &str) -> TurnStep {
     TurnStep::Model(ModelResponse {
-        reasoning: shown(text, ShowReasoning::Everyone),
+        reasoning: Some(shown(text, ShowReasoning::Everyone)),
         ..ModelResponse::default()
     })
 }

@@ -48,9 +48,10 @@ impl Reasoning {
             return;
         }
         // Stores accept no NUL, and would never accept the end of the turn.
-        let text = match text.contains('\0') {
-            true => Cow::Owned(text.replace('\0', "\u{fffd}")),
-            false => Cow::Borrowed(text),
+        let text = if text.contains('\0') {
+            Cow::Owned(text.replace('\0', "\u{fffd}"))
+        } else {
+            Cow::Borrowed(text)
         };
         self.text.push_str(&text[..text.floor_char_boundary(room)]);
     }
