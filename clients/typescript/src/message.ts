@@ -64,6 +64,8 @@ export interface ConversationMessage<Output = unknown> {
    */
   status: "sending" | "streaming" | "requires_action" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
+  /** What the model reasons before its reply, where the agent shows it. Messages that are read have none: it is in their turns. */
+  reasoning?: string | undefined;
   files: readonly MessageFile[];
   /** Of a complete reply by a schema: its value, which can be null. The text is its JSON. */
   output?: Output | undefined;
@@ -82,7 +84,7 @@ export interface ConversationMessage<Output = unknown> {
 
 /** The state of a conversation. It is replaced, never changed. */
 export interface ConversationState<Output = unknown> {
-  /** The newest messages, and those of `loadOlder`, in their order. A reply appears with its first text or tool call. */
+  /** The newest messages, and those of `loadOlder`, in their order. A reply appears with its first reasoning, text or tool call. */
   messages: readonly ConversationMessage<Output>[];
   /** True if `loadOlder` returns older messages. */
   hasOlder: boolean;
@@ -135,8 +137,8 @@ export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
 /** Returns true unless it is a reply that has not begun, or has ended before that. */
-export const hasContent = ({ role, text, toolCalls, files }: ConversationMessage): boolean =>
-  role === "user" || !!(text || toolCalls.length || files.length);
+export const hasContent = ({ role, status, text, reasoning, toolCalls, files }: ConversationMessage): boolean =>
+  role === "user" || !!(text || (reasoning && status === "streaming") || toolCalls.length || files.length);
 
 /** Returns the time of this device, for what has not been stored yet. */
 export const now = (): string => new Date().toISOString();
@@ -148,6 +150,12 @@ const change = (messages: Messages, id: string, changed: Change, onlyReply = tru
 /** Changes the message with an id of the client. */
 export const changeSent = (messages: Messages, id: string | null | undefined, changed: Partial<ConversationMessage>): Messages =>
   messages.map((known) => (id && known.clientMessageId === id ? { ...known, ...changed } : known));
+
+/** Returns a text with a part. Another attempt begins at 0. A part that does not continue the text is left out until the end. */
+const withDelta = (known = "", { from, text }: { from: number; text: string }): string => {
+  if (!from) return text;
+  return from === new TextEncoder().encode(known).length ? known + text : known;
+};
 
 /** Applies a part of a turn. `sent` is the client's id of the message that it answers, if known. */
 export const applyPart = (messages: Messages, part: TurnPart, sent?: string | null): Messages => {
@@ -175,12 +183,10 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
         })
         .concat(at < 0 ? reply : []);
     }
+    case "reasoning.delta":
+      return change(messages, turnId, ({ reasoning }) => ({ reasoning: withDelta(reasoning, part) }));
     case "reply.delta":
-      // Another attempt at the reply begins at 0. A part that does not continue the text is left out until the end.
-      return change(messages, turnId, ({ text }) => {
-        const isNext = part.from === new TextEncoder().encode(text).length;
-        return isNext || !part.from ? { text: (part.from ? text : "") + part.text } : {};
-      });
+      return change(messages, turnId, ({ text }) => ({ text: withDelta(text, part) }));
     case "tool.called": {
       const { id, name, at } = part;
       const call = { id, name, at, arguments: part.arguments, status: "running" };

@@ -70,7 +70,8 @@ export const createSharedConnection = (
 ): SharedConnection => {
   const wanted = new Map<string, string[]>();
   const open = new Map<string, OpenChannel>();
-  /** The text so far of the replies in progress, for tabs that join. */
+  /** The reasoning and the text so far of the replies in progress, for tabs that join. */
+  const reasoning = new Map<string, Schemas["ChatReasoningDelta"]>();
   const replies = new Map<string, Schemas["LiveReplySnapshot"]>();
 
   const subscribe = (channel: string, position: number): void => {
@@ -92,7 +93,10 @@ export const createSharedConnection = (
   const passReply = (event: Extract<ServerFrame, { type: "live" }>["event"]): void =>
     pass({ type: "live", event } as FeedFrame, [`conversation:${event.conversationId}`]);
 
-  const repeatReplies = (): void => replies.forEach(passReply);
+  const repeatReplies = (): void => {
+    reasoning.forEach(passReply);
+    replies.forEach(passReply);
+  };
 
   const replied = (reply: Extract<ConnectionFrame, { type: "reply" }>): void => {
     for (const [channel, known] of open) {
@@ -105,6 +109,10 @@ export const createSharedConnection = (
 
   const remember = (event: Extract<ServerFrame, { type: "live" }>["event"]): void => {
     if (event.type === "reply.snapshot") replies.set(event.turnId, event);
+    if (event.type === "reasoning.delta") {
+      const { to = 0, text = "" } = (event.from && reasoning.get(event.turnId)) || {};
+      if (event.from === to) reasoning.set(event.turnId, { ...event, from: 0, text: text + event.text });
+    }
     if (event.type !== "reply.delta") return;
     const { to, text } = replies.get(event.turnId) ?? { to: 0, text: "" };
     if (!event.conversationId || event.from !== to) return;
@@ -131,7 +139,7 @@ export const createSharedConnection = (
         repeatReplies();
       } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
-        if (isLast(frame.event)) replies.delete(frame.event.turnId as string);
+        if (isLast(frame.event)) for (const known of [reasoning, replies]) known.delete(frame.event.turnId as string);
         advance(frame, frame.channels, frame.event.seq);
       } else if (frame.type === "live") {
         remember(frame.event);

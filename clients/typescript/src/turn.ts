@@ -19,7 +19,7 @@ export const isLast = ({ type }: { type: string }): boolean => /^turn\.(complete
 const receivedParts = () => {
   let turn = "";
   let attempt = 1;
-  let bytes: number | undefined = 0;
+  let bytes: Record<string, number> = {};
   const names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
     const { turnId, id, attempt: next = turnId === turn ? attempt : 1 } = part as { turnId?: string; id?: string; attempt?: number };
@@ -29,22 +29,23 @@ const receivedParts = () => {
     if (turnId !== turn || next > attempt) {
       turn = turnId;
       attempt = next;
-      bytes = 0;
+      bytes = { "reply.delta": 0, "reasoning.delta": 0 };
     }
-    if (part.type !== "reply.delta") {
+    if (!("from" in part)) {
       const name = `${part.type} ${turnId} ${attempt} ${id}`;
       if (names.has(name)) return undefined;
       names.add(name);
       // The stream of an answer continues the reply from a position that its next part tells.
-      if (part.type === "turn.resumed") bytes = undefined;
+      if (part.type === "turn.resumed") bytes = {};
       return part;
     }
     // Positions are in bytes of UTF-8.
-    const known = (bytes ??= part.from) - part.from;
+    const { [part.type]: end = part.from } = bytes;
+    const known = end - part.from;
     // A piece is missing.
     if (known < 0) throw lost();
-    if (part.to <= bytes) return undefined;
-    bytes = part.to;
+    if (part.to <= end) return undefined;
+    bytes[part.type] = part.to;
     if (known === 0) return part;
     const text = new TextDecoder().decode(new TextEncoder().encode(part.text).subarray(known));
     return { ...part, from: part.from + known, text };

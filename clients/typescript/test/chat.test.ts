@@ -70,6 +70,21 @@ test("the text of a part arrives unchanged, a byte order mark at its beginning i
   expect(textOf(await partsOf(client.chat({ agentId, message: "Hello" })))).toBe("\uFEFF\uFEFFa");
 });
 
+test("each piece of reasoning arrives once, though a connection was lost, and anew with another attempt", async () => {
+  const data = (part: object) => `data: ${JSON.stringify({ turnId: "1", ...part })}\n\n`;
+  const piece = (type: string, from: number, text: string, attempt?: number) => data({ type, from, to: from + text.length, text, attempt });
+  const streams = [
+    [piece("reasoning.delta", 0, "Hm"), piece("reply.delta", 0, "A")],
+    [piece("reasoning.delta", 0, "Hmm"), piece("reply.delta", 0, "A"), piece("reasoning.delta", 3, "."), piece("reply.delta", 1, "B")],
+    [piece("reasoning.delta", 0, "So", 2), piece("reply.delta", 0, "C", 2), data({ type: "turn.completed", message: "C" })],
+  ];
+  const answer = async () => new Response(streams.shift()!.join(""));
+  const client = createClient({ url: "http://service", apiKey: "key", fetch: answer });
+  const parts = await partsOf(client.chat({ agentId, message: "Hello" }));
+  const deltas = parts.flatMap((part) => (/delta/.test(part.type) ? [(part as { text: string }).text] : []));
+  expect(deltas).toEqual(["Hm", "A", "m", ".", "B", "So", "C"]);
+});
+
 test("a client that gives up reports it", async () => {
   const client = createClient({ url: "http://127.0.0.1:9", apiKey: "key", retries: 1 });
   await expect(partsOf(client.chat({ agentId, message: "Hello" }))).rejects.toThrow(ConnectionError);

@@ -57,3 +57,16 @@ test("a message of staff can be files alone, and a reply without anything is not
   const shown = [files, []].map((given) => hasContent(messageOf({ ...stored, content: "", files: given } as never)));
   expect(shown).toEqual([true, false]);
 });
+
+test("reasoning grows beside the text, begins anew at 0, and shows a reply while it is streamed", () => {
+  const delta = (from: number, text: string) =>
+    ({ type: "reasoning.delta", turnId: "n", conversationId: "c", from, to: from + new TextEncoder().encode(text).length, text }) as never;
+  const reasonings = (...parts: never[]) => parts.reduce((messages, part) => applyPart(messages, part), applyPart([], begins)).at(-1)!;
+  expect(reasonings()).not.toHaveProperty("reasoning");
+  expect(reasonings(delta(0, "Hé, "), delta(5, "hm."))).toMatchObject({ reasoning: "Hé, hm.", text: "" });
+  // What does not continue it is left out.
+  expect(reasonings(delta(0, "Hé, "), delta(9, "hm."))).toMatchObject({ reasoning: "Hé, " });
+  const anew = reasonings(delta(0, "Hé, "), delta(0, "So"));
+  expect(anew).toMatchObject({ reasoning: "So" });
+  expect([anew, { ...anew, status: "failed" } as const].map(hasContent)).toEqual([true, false]);
+});

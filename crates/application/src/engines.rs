@@ -29,7 +29,7 @@ pub(crate) use chain::{
     BufferedSink, ReplySink, TurnOrigin, reply_without_tools, run_engine_chain,
 };
 pub(crate) use journal::Journal;
-pub(crate) use partial_reply::{OpenCallStatus, PARAGRAPH};
+pub(crate) use partial_reply::{OpenCallStatus, PARAGRAPH, ReplyPosition};
 pub use partial_reply::{PartialReply, ToolEvent};
 
 /// The tenant has too much work queued already; nothing was checked.

@@ -82,9 +82,11 @@ impl TurnService {
         if turn.status == TurnStatus::InProgress
             && let Some(live) = self.context.live.get(id)
         {
-            // Tool calls are stored at the end of the turn: until then, only the process that runs
-            // it knows them.
-            turn.tool_calls = live.progress().reply.tool_calls(OpenCallStatus::Running);
+            // Tool calls and reasoning are stored at the end of the turn: until then, only the process
+            // that runs it knows them.
+            let progress = live.progress();
+            turn.tool_calls = progress.reply.tool_calls(OpenCallStatus::Running);
+            turn.reasoning = progress.reply.reasoning.to_stored().or(turn.reasoning);
         }
         turn.show_to(caller.audience());
         Ok(AsOf {

@@ -38,6 +38,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
         (1, 0)
     );
     let expected = Turn {
+        reasoning: None,
         continues: None,
         instruction: None,
         id: begin.turn_id,

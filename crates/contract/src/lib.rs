@@ -99,6 +99,7 @@ pub mod page_bytes;
 pub mod past_calls;
 pub mod rate_limiter;
 pub mod rate_limiter_quotas;
+pub mod reasoning;
 pub mod record_completed_turn;
 pub mod released_keys;
 pub mod reply_engine;

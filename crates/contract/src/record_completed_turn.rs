@@ -40,6 +40,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
     let as_asked = turn.turn(&messages);
     let excerpt = turn.reply.content.clone();
     let turn = Turn {
+        reasoning: None,
         continues: None,
         instruction: None,
         id: fixture::turn_id(7),

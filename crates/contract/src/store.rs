@@ -242,6 +242,7 @@ impl Written<dyn TurnRepository> {
             return Ok(CancelOutcome::NotFound);
         };
         let cancel = CancelTurn {
+            reasoning: None,
             tenant: tenant.clone(),
             turn_id: id,
             conversation_id: found.turn.conversation_id,

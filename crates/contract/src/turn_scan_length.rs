@@ -117,6 +117,7 @@ pub async fn a_scan_looks_at_a_bounded_number_of_turns(storage: &Store) {
     };
     assert_bounded(storage, early.clone()).await;
     let wait = move |number| TurnWait {
+        reasoning: None,
         tenant: fixture::tenant(),
         id: fixture::turn_id(number),
         reply_seq: None,

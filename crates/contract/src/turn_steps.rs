@@ -6,9 +6,9 @@ use std::{
 };
 
 use domain::{
-    Action, ActionNeeded, Approver, CallDecision, ConversationId, ModelResponse, NodeId,
-    Repetition, Resumption, TenantId, ToolEnd, ToolStep, ToolVisibility, TurnId, TurnStatus,
-    TurnStep, Wait,
+    Action, ActionNeeded, Approver, CallDecision, ConversationId, ModelResponse, NodeId, Reasoning,
+    Repetition, Resumption, ShowReasoning, TenantId, ToolEnd, ToolStep, ToolVisibility, TurnId,
+    TurnStatus, TurnStep, Wait,
 };
 use futures::future::join_all;
 use ports::{Decided, Decision, Facts, FactsQuery, Lane, Rows, write_store::TurnAssignment};
@@ -81,6 +81,10 @@ fn release(begin: &BeginTurn) -> ReleaseTurn {
 fn all_steps() -> Vec<TurnStep> {
     let text = || TEXT.to_owned();
     let response = ModelResponse {
+        reasoning: Some(Reasoning {
+            text: text(),
+            shown_to: ShowReasoning::Everyone,
+        }),
         engine: text(),
         text: text(),
         requests: Vec::new(),

@@ -162,6 +162,7 @@ pub async fn an_unconfirmed_cancellation_returns_the_turn_that_it_has_started(st
     let outcomes = assert_written_once(storage, 2, async |number| {
         let running = with_waiting_turn(storage, &agent, number).await;
         CancelTurn {
+            reasoning: None,
             tenant: running.tenant,
             turn_id: running.turn_id,
             conversation_id: running.target.id(),

@@ -47,6 +47,7 @@ fn text_so_far(calls: &[TurnStep]) -> Reply {
 
 pub(crate) fn suspend(begin: &BeginTurn, calls: &[TurnStep]) -> SuspendTurn {
     SuspendTurn {
+        reasoning: None,
         tenant: begin.tenant.clone(),
         turn_id: begin.turn_id,
         conversation_id: begin.target.id(),

@@ -137,6 +137,8 @@ impl EventData {
 
     /// Creates the content of a turn's event. Parts that are too large for an event are omitted.
     pub fn turn(mut turn: Turn, message: Option<Message>) -> Self {
+        // Up to 64 KiB that most readers do not need.
+        turn.reasoning = None;
         let is_large = |text: &str| text.len() > EVENT_MESSAGE_BYTES;
         let large_input = is_large(&turn.input);
         let large_reply = turn

@@ -66,6 +66,36 @@ pub struct ReplyDelta {
     pub attempt: Option<u32>,
 }
 
+/// `reasoning.delta`: more of the model's reasoning, or of a summary of it. Append it only if `from` equals the
+/// length that you have; from 0, it replaces all that you have. Positions are in bytes of UTF-8, and end at 64 KiB.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ReasoningDelta {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Its conversation; null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
+    /// The position in the reasoning at which the text starts.
+    pub from: usize,
+    /// The position at which it ends.
+    pub to: usize,
+    /// The text.
+    pub text: String,
+    /// The number of the attempt to run the turn, as in `reply.delta`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub attempt: Option<u32>,
+}
+
+impl ReasoningDelta {
+    /// Returns the text after a position in the reasoning.
+    pub fn after(&self, position: usize) -> &str {
+        let known = position.saturating_sub(self.from);
+        self.text.get(known..).unwrap_or_default()
+    }
+}
+
 /// Returns the number of the attempt to run a turn that was resumed so many times; `None` if it is the
 /// first.
 pub const fn attempt_of(resumptions: u32) -> Option<u32> {

@@ -4,10 +4,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, Audience, ConversationId, FileReference, Message, Problem, Timestamp, ToolCall,
-    TurnId, Usage,
+    AgentId, Audience, ConversationId, FileReference, Message, Problem, Reasoning, Timestamp,
+    ToolCall, TurnId, Usage,
     config::Metadata,
     open_enum::{TextVisitor, open_enum},
+    reasoning::text_only,
     response_schema::{is_false, present},
     tool_visibility::show_calls,
 };
@@ -182,6 +183,14 @@ pub struct Turn {
     /// True if the model has had to correct the output; otherwise absent.
     #[serde(default, skip_serializing_if = "is_false")]
     pub repaired: bool,
+    /// The model's reasoning up to now, or a summary of it, at most 64 KiB, however the turn ended. Absent without
+    /// any, in events, and for callers to whom `showReasoning` does not show it.
+    #[serde(default, with = "text_only", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(value_type = Option<String>, nullable = false)
+    )]
+    pub reasoning: Option<Reasoning>,
     /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
@@ -225,7 +234,9 @@ impl Turn {
         let continued = self.continues.as_mut();
         let in_continued = continued.is_some_and(|it| it.show_to(audience, &self.tool_calls));
         let hidden = self.instruction.take_if(|_| audience == Audience::User);
-        in_reply | in_calls | in_continued | hidden.is_some()
+        let is_hidden = |it: &mut Reasoning| !audience.sees_reasoning(it.shown_to);
+        let in_reasoning = self.reasoning.take_if(is_hidden).is_some();
+        in_reply | in_calls | in_continued | hidden.is_some() | in_reasoning
     }
 
     /// Returns the turn as it was when it was queued.
@@ -275,6 +286,7 @@ impl Turn {
             tool_calls: Vec::new(),
             output: None,
             repaired: false,
+            reasoning: None,
             error: None,
             finished_at: None,
             ..self

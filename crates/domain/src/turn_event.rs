@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    ChatReply, ConversationId, Problem, ReplyDelta, Seq, ToolCall, ToolCalled, ToolReturned,
-    TurnId, TurnStarted,
+    ChatReply, ConversationId, Problem, ReasoningDelta, ReplyDelta, Seq, ToolCall, ToolCalled,
+    ToolReturned, TurnId, TurnStarted,
 };
 
 /// The data of `turn.queued` and `turn.cancelled`: the turn and its conversation.
@@ -68,6 +68,9 @@ pub enum TurnEvent {
     /// The turn has started, and the engine is about to be called.
     #[serde(rename = "turn.started")]
     Started(TurnStarted),
+    /// The next piece of the model's reasoning. Apply it if `from` is the length received so far; from 0, it begins anew.
+    #[serde(rename = "reasoning.delta")]
+    Reasoning(ReasoningDelta),
     /// The next piece of the reply. Apply it only if `from` is the length of the text received so
     /// far. Offsets are in bytes of UTF-8.
     #[serde(rename = "reply.delta")]
@@ -101,6 +104,7 @@ impl TurnEvent {
         match self {
             Self::Queued(_) => "turn.queued",
             Self::Started(_) => "turn.started",
+            Self::Reasoning(_) => "reasoning.delta",
             Self::Delta(_) => "reply.delta",
             Self::ToolCalled(_) => "tool.called",
             Self::ToolReturned(_) => "tool.returned",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    RequestUsage, ToolCall, ToolStep, Unanswered, response_schema::is_false,
+    Reasoning, RequestUsage, ToolCall, ToolStep, Unanswered, response_schema::is_false,
     tool_call::KeptCallData,
 };
 
@@ -76,6 +76,9 @@ pub struct ModelResponse {
     /// be the reply.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_draft: bool,
+    /// The model's reasoning since the step before, for those who see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
     /// Data of the engine that it receives again with this step. Opaque to all others, and bound to the
     /// engine and the model that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,6 +175,22 @@ pub fn requests(journal: &[TurnStep]) -> Vec<RequestUsage> {
     responses
         .flat_map(|response| response.requests.iter().cloned())
         .collect()
+}
+
+/// Returns the reasoning in a journal.
+pub fn reasoning(journal: &[TurnStep]) -> Option<Reasoning> {
+    let mut all: Option<Reasoning> = None;
+    for step in journal {
+        if let TurnStep::Model(ModelResponse {
+            reasoning: Some(part),
+            ..
+        }) = step
+        {
+            let all = all.get_or_insert_with(|| Reasoning::empty(part.shown_to));
+            all.push_paragraph(&part.text);
+        }
+    }
+    all
 }
 
 /// Returns the number of times that a turn was resumed.

@@ -1,7 +1,7 @@
 //! Fast notifications between all nodes.
 
 use domain::{
-    AgentId, ConversationId, NodeId, PrincipalId, Seq, TenantId, ToolCall, TurnId,
+    AgentId, ConversationId, NodeId, PrincipalId, Seq, ShowReasoning, TenantId, ToolCall, TurnId,
     tool_call::json_bytes,
 };
 use futures::stream::BoxStream;
@@ -138,6 +138,15 @@ pub struct BreakerName {
     rename_all_fields = "camelCase"
 )]
 pub enum ReplyPart {
+    /// The model's reasoning, which nodes of earlier versions ignore.
+    Reasoning {
+        /// The length of the reasoning before it.
+        from: usize,
+        /// The text.
+        text: String,
+        /// The callers that see it.
+        shown_to: ShowReasoning,
+    },
     /// Text; empty if the turn has just started.
     Text {
         /// The length of the text before it.
@@ -163,7 +172,7 @@ impl ReplyPart {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text { text, .. } => text.len(),
+                Self::Reasoning { text, .. } | Self::Text { text, .. } => text.len(),
                 Self::Tool { call, .. } => json_bytes(call),
             }
     }

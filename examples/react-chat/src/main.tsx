@@ -24,7 +24,7 @@ const Chat = ({ name }: { name: string }) => {
         {hasOlder && <button onClick={loadOlder}>Earlier messages</button>}
         {messages.map((it) => (
           <article key={it.id} className={`${it.role} ${it.status}`} title={new Date(it.createdAt).toLocaleString()}>
-            {it.files.map((file, index) => <FileView key={index} service={service} file={file} />)}{it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
+            {it.files.map((file, index) => <FileView key={index} service={service} file={file} />)}{it.reasoning && <details><summary>Thinking…</summary>{it.reasoning}</details>}{it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
             {it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
           </article>
         ))}

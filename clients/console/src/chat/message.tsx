@@ -88,6 +88,7 @@ export const isOpen = (status: ConversationMessage["status"]): boolean => status
 
 export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate, decide }: MessageViewProps) => {
   const { role, text, status, toolCalls, files, turnId } = message;
+  const reasoning = turn?.reasoning ?? message.reasoning;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
   const shownState = state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>;
@@ -104,7 +105,16 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
           </div>
         )
       )}
-      {role === "agent" && <Reply turnId={turnId} text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} decide={decide} />}
+      {role === "agent" && (
+        <Reply
+          turnId={turnId}
+          text={text}
+          reasoning={reasoning}
+          toolCalls={toolCalls}
+          isStreaming={status === "streaming"}
+          decide={decide}
+        />
+      )}
       <div className="row message-foot">
         {role === "agent" && turn !== undefined && !isOpen(status) ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}
         {onRegenerate !== undefined && (

@@ -6,6 +6,8 @@ interface ReplyProps {
   /** The turn of the reply. */
   turnId?: string | null | undefined;
   text: string;
+  /** What the model has reasoned, if it is shown. */
+  reasoning?: string | undefined;
   toolCalls: readonly ShownCall[];
   isStreaming?: boolean;
   decide?: Decide | undefined;
@@ -36,8 +38,16 @@ const isOfEarlierTurn = ({ id = "" }: ShownCall, turnId: string): boolean => {
   return earlier !== turnId;
 };
 
-/** A reply, with each tool call where it happened. */
-export const Reply = ({ turnId, text, toolCalls, isStreaming = false, decide }: ReplyProps) => {
+/** The model's reasoning, folded. */
+const Reasoning = ({ text, isOpen }: { text: string; isOpen: boolean }) => (
+  <details className="reasoning small muted">
+    <summary>{isOpen ? "Thinking…" : "Reasoning"}</summary>
+    <div dir="auto">{text}</div>
+  </details>
+);
+
+/** A reply after its reasoning, with each tool call where it happened. */
+export const Reply = ({ turnId, text, reasoning = "", toolCalls, isStreaming = false, decide }: ReplyProps) => {
   const pieces = piecesOf(text, toolCalls);
   const [first] = toolCalls;
   const isContinued = first !== undefined && turnId != null && isOfEarlierTurn(first, turnId);
@@ -58,6 +68,7 @@ export const Reply = ({ turnId, text, toolCalls, isStreaming = false, decide }: 
   return (
     <>
       {isContinued && <Continued call={first} />}
+      {reasoning !== "" && <Reasoning text={reasoning} isOpen={isStreaming && text === ""} />}
       {parts}
     </>
   );

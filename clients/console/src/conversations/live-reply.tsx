@@ -6,27 +6,31 @@ import { useSession } from "../session/session.js";
 
 interface Written {
   text: string;
+  reasoning: string;
   calls: readonly ShownCall[];
 }
 
-const EMPTY: Written = { text: "", calls: [] };
+const EMPTY: Written = { text: "", reasoning: "", calls: [] };
 
 /** Returns the reply with a further part of its turn. */
-const withPart = ({ text, calls }: Written, part: TurnPart): Written => {
+const withPart = (written: Written, part: TurnPart): Written => {
+  const { text, reasoning, calls } = written;
   switch (part.type) {
     case "turn.started":
       return EMPTY;
     case "reply.delta":
-      return { text: text + part.text, calls };
+      return { ...written, text: text + part.text };
+    case "reasoning.delta":
+      return { ...written, reasoning: (part.from ? reasoning : "") + part.text };
     case "tool.called":
-      return { text, calls: [...calls, { id: part.id, name: part.name, at: part.at, arguments: part.arguments, status: "running" }] };
+      return { ...written, calls: [...calls, { id: part.id, name: part.name, at: part.at, arguments: part.arguments, status: "running" }] };
     case "tool.returned": {
       const { id, status, result, needs, approver, expiresAt } = part;
       const end = { status, result, needs, approver, expiresAt };
-      return { text, calls: calls.map((call) => (call.id === id ? { ...call, ...end } : call)) };
+      return { ...written, calls: calls.map((call) => (call.id === id ? { ...call, ...end } : call)) };
     }
     default:
-      return { text, calls };
+      return written;
   }
 };
 
@@ -45,7 +49,7 @@ export const LiveReply = ({ turnId, conversationId }: { turnId: string; conversa
   }, [service, conversationId]);
   return (
     <article className="message agent" aria-label="Agent">
-      <Reply turnId={turnId} text={written.text} toolCalls={written.calls} isStreaming />
+      <Reply turnId={turnId} text={written.text} reasoning={written.reasoning} toolCalls={written.calls} isStreaming />
       <p className="muted small" role="status">
         The agent is writing…
       </p>

@@ -58,10 +58,10 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
             </div>
           </>
         )}
-        {(turn.reply != null || (turn.toolCalls ?? []).length > 0) && (
+        {(turn.reply != null || turn.reasoning !== undefined || (turn.toolCalls ?? []).length > 0) && (
           <>
             <h3>Reply</h3>
-            <Reply turnId={turn.id} text={turn.reply?.content ?? ""} toolCalls={turn.toolCalls ?? []} />
+            <Reply turnId={turn.id} text={turn.reply?.content ?? ""} reasoning={turn.reasoning} toolCalls={turn.toolCalls ?? []} />
           </>
         )}
         {turn.retryOf != null && <p className="muted small">A repetition of {turn.retryOf}.</p>}

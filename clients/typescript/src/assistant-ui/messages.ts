@@ -12,14 +12,15 @@ const toolPart = ({ id, name, arguments: args, status, result, needs, approver }
   ...(needs === "approval" && approver !== "staff" && { approval: { id } }),
 });
 
-/** Returns the text with the tool calls at their positions, which are in bytes of UTF-8. */
-const partsOf = ({ text, toolCalls }: ConversationMessage): Part[] => {
+/** Returns the reasoning, then the text with the tool calls at their positions, which are in bytes of UTF-8. */
+const partsOf = ({ text, reasoning, toolCalls }: ConversationMessage): Part[] => {
   const bytes = new TextEncoder().encode(text);
   const textPart = (from: number, to?: number): Part[] =>
     from < (to ?? bytes.length) ? [{ type: "text", text: new TextDecoder().decode(bytes.subarray(from, to)) }] : [];
   const ordered = toolCalls.toSorted((one, other) => one.at - other.at);
   const upToCalls = ordered.flatMap((call, index) => [...textPart(ordered[index - 1]?.at ?? 0, call.at), toolPart(call)]);
-  return [...upToCalls, ...textPart(ordered.at(-1)?.at ?? 0)];
+  const thoughts: Part[] = reasoning ? [{ type: "reasoning", text: reasoning }] : [];
+  return [...thoughts, ...upToCalls, ...textPart(ordered.at(-1)?.at ?? 0)];
 };
 
 const statusOf = ({ status, error }: ConversationMessage): NonNullable<ThreadMessageLike["status"]> => {

@@ -304,6 +304,12 @@ export interface components {
             /** @description The exceeded rate limits, by their names in `RateLimit-Policy`. */
             violatedPolicies?: string[];
         };
+        /** @description The next part of the model's reasoning. Apply it if `from` is the length that you have; from 0, it begins anew. */
+        ReasoningDeltaFrame: {
+            event: components["schemas"]["ChatReasoningDelta"];
+            /** @constant */
+            type: "live";
+        };
         /** @description `refresh`: continue with another credential of the same principal. */
         RefreshFrame: {
             /**
@@ -500,6 +506,7 @@ export type ServerFrame =
   | components["schemas"]["ErrorReplyFrame"]
   | components["schemas"]["EventFrame"]
   | components["schemas"]["GoodbyeFrame"]
+  | components["schemas"]["ReasoningDeltaFrame"]
   | components["schemas"]["ReplyDeltaFrame"]
   | components["schemas"]["ReplySnapshotFrame"]
   | components["schemas"]["ResyncFrame"]

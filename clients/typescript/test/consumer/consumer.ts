@@ -141,6 +141,7 @@ export const subjectOf = (event: LogEvent): string => {
 /** Every part of a turn. */
 export const textOf = (part: TurnPart): string => {
   switch (part.type) {
+    case "reasoning.delta":
     case "reply.delta":
       return part.text;
     case "tool.called":

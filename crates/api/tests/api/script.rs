@@ -248,6 +248,11 @@ impl EngineCall {
         self.send(ModelChunk::Text(text.to_owned())).await;
     }
 
+    /// Sends reasoning, and waits until the service has processed it.
+    pub(crate) async fn send_reasoning(&self, text: &str) {
+        self.send(ModelChunk::Reasoning(text.to_owned())).await;
+    }
+
     /// Calls the tool `wait`, and waits until it runs.
     pub(crate) async fn call_waiting_tool(&self, arguments: &Value) {
         self.send(tool_call("wait", arguments)).await;

@@ -1,7 +1,8 @@
-//! Tests of the visibility of tool calls to users, in every interface that returns calls.
+//! Tests of the visibility of tool calls and of reasoning to users, in every interface that returns them.
 
 mod doors;
 mod reader;
+mod reasoning;
 mod tools;
 
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The end of a turn: its write, and the read of an end by another process.
 
-use domain::{Problem, ProblemCode, Stamp, Timestamp, TurnStatus};
+use domain::{Problem, ProblemCode, Reasoning, Stamp, Timestamp, TurnStatus};
 use ports::RepositoryError;
 use writes::{
     Committed, FinishOutcome, FinishTurn, PromotedTurn, ReleaseTurn, Reply, SuspendOutcome,
@@ -55,6 +55,11 @@ impl TurnFinisher<'_> {
             .await
     }
 
+    /// Returns the model's reasoning, for the write that ends the turn or makes it wait.
+    fn reasoning(&self) -> Option<Reasoning> {
+        self.ownership.live.progress().reply.reasoning.to_stored()
+    }
+
     /// Lets the turn wait for an answer to one of its calls.
     pub(super) async fn suspend(
         &self,
@@ -105,6 +110,7 @@ impl TurnFinisher<'_> {
             conversation_id: subject.conversation_id,
             node: self.ownership.node,
             reply: reply.clone(),
+            reasoning: self.reasoning(),
             stamp: Stamp {
                 time: now,
                 actor: subject.started_by.clone(),
@@ -206,12 +212,14 @@ impl TurnFinisher<'_> {
         self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
         let mut pending = None;
+        let reasoning = self.reasoning();
         let finish = || FinishTurn {
             tenant: subject.tenant.clone(),
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
             node: self.ownership.node,
             ending: ending.clone(),
+            reasoning: reasoning.clone(),
             stamp: Stamp {
                 time,
                 actor: subject.started_by.clone(),
@@ -219,7 +227,8 @@ impl TurnFinisher<'_> {
             promote: self.runner.promotes_to().is_some(),
         };
         let keep = || {
-            pending.get_or_insert_with(|| self.context.pending_finishes.add(bytes_of(&ending)));
+            let bytes = || bytes_of(&ending, reasoning.as_ref());
+            pending.get_or_insert_with(|| self.context.pending_finishes.add(bytes()));
         };
         self.write(finish, keep).await
     }

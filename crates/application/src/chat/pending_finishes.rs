@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use domain::ToolCall;
+use domain::{Reasoning, ToolCall};
 use serde_json::Value;
 use writes::TurnEnding;
 
@@ -53,14 +53,15 @@ impl Drop for PendingFinish {
 }
 
 /// Returns the approximate memory of an ending.
-pub(super) fn bytes_of(ending: &TurnEnding) -> usize {
+pub(super) fn bytes_of(ending: &TurnEnding, reasoning: Option<&Reasoning>) -> usize {
     let (text, calls) = match ending {
         TurnEnding::Completed(reply) => (reply.content.len(), &reply.tool_calls),
         TurnEnding::HandedOver { tool_calls } | TurnEnding::Failed { tool_calls, .. } => {
             (0, tool_calls)
         }
     };
-    text + calls.iter().map(bytes_of_call).sum::<usize>()
+    let reasoning = reasoning.map_or(0, |reasoning| reasoning.text.len());
+    text + reasoning + calls.iter().map(bytes_of_call).sum::<usize>()
 }
 
 /// Returns the approximate memory of a call.
@@ -104,6 +105,7 @@ mod tests {
             tool_calls: tool_calls.clone(),
             requests: Vec::new(),
         };
+        let bytes_of = |ending| bytes_of(ending, None);
         assert!((2_000..3_000).contains(&bytes_of(&failed)));
         let completed = TurnEnding::Completed(Reply {
             content: "x".repeat(1_000),

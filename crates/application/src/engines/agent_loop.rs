@@ -158,6 +158,9 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             engine: self.candidate.name.clone(),
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
             is_draft: self.schema.is_some(),
+            reasoning: self
+                .sink
+                .with_reply(|reply| reply.reasoning.take_unrecorded()),
             state: response.state,
             requests: self.unrecorded_requests(),
         };

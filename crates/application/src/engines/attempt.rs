@@ -56,7 +56,7 @@ pub(super) async fn attempt(
     sink: &impl ReplySink,
 ) -> Result<Response, ReplyError> {
     let (time, started) = (request.agent.config.timeout(), Instant::now());
-    sink.with_reply(|reply| reply.requests.begin(candidate, &request.agent));
+    sink.with_reply(|reply| reply.begin_request(candidate, &request.agent));
     let collecting = collect(&candidate.engine, &mut permit, request, sink);
     let (result, was_cut) = match tokio::time::timeout(time, collecting).await {
         Ok(result) => (result, false),
@@ -122,6 +122,7 @@ async fn collect(
     request: ModelRequest,
     sink: &impl ReplySink,
 ) -> Result<Response, ReplyError> {
+    let shown_to = request.agent.config.show_reasoning();
     let mut calls = Vec::new();
     let mut chunks = engine.request(request).await?;
     while let Some(chunk) = chunks.next().await {
@@ -129,7 +130,11 @@ async fn collect(
         permit.begin();
         match chunk {
             ModelChunk::Text(text) => grow(sink, |reply| reply.push_text(&text).then_some(()))?,
-            ModelChunk::Reasoning(_) => {}
+            ModelChunk::Reasoning(text) => {
+                if sink.with_reply(|reply| reply.reasoning.push(&text, shown_to)) {
+                    sink.notify();
+                }
+            }
             ModelChunk::ToolCall(call) => calls.push(call),
             ModelChunk::End {
                 finish_reason,

@@ -1,6 +1,6 @@
 //! A reply while an engine produces it.
 
-use std::time::Instant;
+use std::{mem, time::Instant};
 
 use domain::{
     Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, Unanswered,
@@ -9,8 +9,13 @@ use domain::{
 };
 use ports::ReplyPart;
 
+pub(crate) use position::ReplyPosition;
+use reasoning::PartialReasoning;
+
 use super::request_log::RequestLog;
 
+mod position;
+mod reasoning;
 mod text;
 
 /// The maximum size of a reply's text.
@@ -20,13 +25,15 @@ pub(crate) const PARAGRAPH: &str = "\n\n";
 /// The maximum size of all tool events without their arguments: some thousands of calls.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// The text and tool calls of a reply so far.
+/// The reasoning, text and tool calls of a reply so far.
 #[derive(Debug, Default, Clone)]
 pub struct PartialReply {
     /// The engine that replies.
     pub engine: String,
     /// True if the engine is a fallback.
     pub degraded: bool,
+    /// The model's reasoning so far. It is no output: another engine may still reply.
+    pub(crate) reasoning: PartialReasoning,
     /// The text so far.
     pub text: String,
     /// The tool events, in order.
@@ -47,8 +54,8 @@ pub struct PartialReply {
     /// The number of times that the turn was resumed by another process, or by this one after a restart.
     /// The text is then another one.
     pub(crate) resumptions: u32,
-    /// The length of the text and the number of tool events when the turn went on.
-    pub(crate) continued_at: (usize, usize),
+    /// The position of its readers when the turn went on.
+    pub(crate) continued_at: ReplyPosition,
 }
 
 /// A tool call, as far as it is known.
@@ -137,6 +144,11 @@ impl PartialReply {
     #[must_use]
     pub(crate) fn push_part(&mut self, part: ReplyPart) -> bool {
         match part {
+            ReplyPart::Reasoning {
+                from,
+                text,
+                shown_to,
+            } => return self.reasoning.push_part(from, &text, shown_to),
             ReplyPart::Text { from, text } => {
                 let Some(known) = self.text.len().checked_sub(from) else {
                     return false;
@@ -193,9 +205,11 @@ impl PartialReply {
     /// continue from their positions.
     pub(crate) fn complete_with(&mut self, text: String, calls: Vec<ToolCall>) {
         if !self.is_start_of(&text, &calls) {
-            let resumptions = self.resumptions;
-            *self = Self::restored(text, calls);
-            self.resumptions = resumptions;
+            *self = Self {
+                reasoning: mem::take(&mut self.reasoning),
+                resumptions: self.resumptions,
+                ..Self::restored(text, calls)
+            };
             return;
         }
         self.text = text;
@@ -318,6 +332,7 @@ impl PartialReply {
             match step {
                 TurnStep::Model(response) => {
                     reply.start_section();
+                    reply.reasoning.push_recorded(response.reasoning.as_ref());
                     if !response.is_draft {
                         let _ = reply.push_text(&response.text);
                     }
@@ -338,7 +353,7 @@ impl PartialReply {
             }
         }
         reply.start_section();
-        reply.continued_at = (reply.text.len(), reply.tools.len());
+        reply.continued_at = reply.end();
         for index in answered {
             let _ = reply.end_call(index);
         }

@@ -105,8 +105,8 @@ pub struct Progress {
     /// True if it is stopped here, but goes on elsewhere or later: the process ends or has lost its lease,
     /// or another one has taken the turn.
     pub(crate) is_interrupted: bool,
-    /// The length of the text that clients may receive during a cancellation.
-    held_at: Option<usize>,
+    /// The lengths of the text and of the reasoning that clients may receive during a cancellation.
+    held_at: Option<(usize, usize)>,
     /// The number of cancellations in progress.
     cancellations: usize,
 }
@@ -115,12 +115,23 @@ impl Progress {
     /// Returns the text that clients may receive. During and after a cancellation, that is the text
     /// that the cancellation stores.
     pub fn text(&self) -> &str {
-        let held_at = match &self.outcome {
+        let text = &self.reply.text;
+        self.held_at()
+            .map_or(text, |(at, _)| text.get(..at).unwrap_or_default())
+    }
+
+    /// Returns the reasoning that clients may receive, if they see it.
+    pub(crate) fn reasoning(&self) -> &str {
+        let text = self.reply.reasoning.text();
+        self.held_at()
+            .map_or(text, |(_, at)| text.get(..at).unwrap_or_default())
+    }
+
+    fn held_at(&self) -> Option<(usize, usize)> {
+        match &self.outcome {
             Some(TurnOutcome::Completed(_) | TurnOutcome::Failed(_)) => None,
             Some(TurnOutcome::Cancelled | TurnOutcome::RequiresAction(_)) | None => self.held_at,
-        };
-        let text = &self.reply.text;
-        held_at.map_or(text, |at| text.get(..at).unwrap_or_default())
+        }
     }
 
     /// Returns the number of times that the turn was resumed.
@@ -131,7 +142,9 @@ impl Progress {
     /// Withholds the text that arrives from now on.
     pub(crate) fn hold(&mut self) {
         self.cancellations += 1;
-        self.held_at.get_or_insert(self.reply.text.len());
+        let reply = &self.reply;
+        self.held_at
+            .get_or_insert((reply.text.len(), reply.reasoning.text().len()));
     }
 
     /// Ends the withholding of one cancellation.

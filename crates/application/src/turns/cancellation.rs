@@ -50,16 +50,20 @@ impl Cancellation {
         let (node, subject) = (self.runner.promotes_to(), self.live.subject());
         let held = self.live.hold_text();
         self.context.forwarded.send_last_parts(&self.live);
-        let partial = match self.live.local_node() {
-            Some(_) => partial_reply(self.message_id, held),
+        let (partial, reasoning) = match self.live.local_node() {
+            Some(_) => {
+                let reasoning = held.reasoning.to_stored();
+                (partial_reply(self.message_id, held), reasoning)
+            }
             // The node that runs the turn may have sent more of the reply to clients.
-            None => None,
+            None => (None, None),
         };
         let cancel = CancelTurn {
             tenant: subject.tenant.clone(),
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
             partial,
+            reasoning,
             node,
             stamp: self.stamp.clone(),
         };

@@ -9,7 +9,9 @@ use std::{
 };
 
 use contract::{Store, fixture};
-use domain::{Agent, Conversation, Resumption, Timestamp, TurnId, TurnStep};
+use domain::{
+    Agent, Conversation, LlmSettings, Resumption, ShowReasoning, Timestamp, TurnId, TurnStep,
+};
 use ports::{Clock, FirstMessages, FoundTurn, IdSource, WriteStore};
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
@@ -76,7 +78,11 @@ impl Fixture {
         let writes = Arc::clone(&storage.writes);
         let storage = Store::new(storage);
         let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-        let agent = fixture::agent_able_to(1, &[ACT, LOOK]);
+        let mut agent = fixture::agent_able_to(1, &[ACT, LOOK]);
+        agent.config.llm = Some(LlmSettings {
+            show_reasoning: Some(ShowReasoning::Everyone),
+            ..LlmSettings::default()
+        });
         let made = storage.agents.insert(&tenant, &agent, &stamp, None).await;
         made.expect("the agent is made");
         let conversation = fixture::conversation(1, agent.id);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::chat::AcceptedTurn;
-use domain::{NodeId, ToolCall, TurnStatus};
+use domain::{NodeId, ToolCall, TurnEvent, TurnStatus};
 use scripted_engine::Script;
 use uuid::Uuid;
 
@@ -122,6 +122,34 @@ async fn a_harmless_call_is_made_again_with_its_id() {
     assert_eq!(chatted.reply.message, "Done.");
     let expected = pairs(&[(LOOK, ToolCall::OK)]);
     assert_eq!(statuses(&fixture, chatted.reply.turn_id).await, expected);
+}
+
+/// The journal has it up to the last calls, as for text.
+#[tokio::test]
+async fn a_lost_turn_goes_on_with_the_reasoning_so_far() {
+    let fixture = Fixture::new().await;
+    let first = Process::start(&fixture).await;
+    fixture.tools.hold();
+    let script = Script::deltas(["Done."]).calls([LOOK]).reasoning("Hm.");
+    let accepted = send(&first, &fixture, &script).await;
+    let id = accepted.turn_id;
+    until_called(&fixture, 1).await;
+    let second = Process::start(&fixture).await;
+    sweep(&second).await;
+    until_called(&fixture, 2).await;
+    fixture.tools.release(2);
+    let mut events = accepted.events();
+    let mut reasoning = String::new();
+    while let Some(event) = in_time(events.next()).await {
+        if let TurnEvent::Reasoning(delta) = event.expect("the store answers") {
+            reasoning.truncate(delta.from);
+            assert_eq!(reasoning.len(), delta.from);
+            reasoning.push_str(&delta.text);
+        }
+    }
+    assert_eq!(reasoning, "Hm.\n\nHm.");
+    let stored = fixture.turn(id).await.turn.reasoning;
+    assert_eq!(stored.expect("reasoning").text, reasoning);
 }
 
 /// Its lease expired, so that it has another node id, and it takes its own turns back.

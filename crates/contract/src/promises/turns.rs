@@ -44,6 +44,10 @@ macro_rules! turn_promises {
             output {
                 a_schema_and_the_output_are_stored,
             }
+            reasoning {
+                reasoning_is_stored_with_the_end_of_a_turn,
+                reasoning_is_kept_by_turns_that_wait_or_are_cancelled,
+            }
             begin_turn_rejections {
                 a_turn_with_stale_assumptions_does_not_start,
                 a_turn_with_stale_assumptions_can_be_queued,

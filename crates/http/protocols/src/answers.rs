@@ -11,8 +11,8 @@ use application::{
     turns::{AnswerRejection, CallAnswer},
 };
 use domain::{
-    Action, ActionNeeded, ConversationId, ProblemCode, ToolCall, TurnEvent, TurnId, TurnStatus,
-    tool_call::turn_of_call,
+    Action, ActionNeeded, ConversationId, ProblemCode, ToolCall, Turn, TurnEvent, TurnId,
+    TurnStatus, tool_call::turn_of_call,
 };
 use kit::{
     auth::{Authorized, ChatWrite, missing_conversations_read},
@@ -37,6 +37,8 @@ pub(crate) struct ClientCalls {
 /// The part of a reply that a client has received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
+    /// The length of the reasoning, in bytes.
+    reasoning: usize,
     /// The length of the text, in bytes.
     text: usize,
     calls: HashSet<String>,
@@ -80,12 +82,23 @@ impl ClientCalls {
         Ok(Some(AnsweredTurn {
             id,
             seen: Seen {
+                reasoning: seen_reasoning(&turn, &calls),
                 text: known.map(|call| call.at).max().unwrap_or_default(),
                 calls,
                 ended: self.ended,
             },
             answers: open_answers(self.answers, &turn.tool_calls),
         }))
+    }
+}
+
+/// Returns the length of the reasoning that a client has received which has received these calls. What came after the
+/// turn has waited is not sent again to a client that repeats its answers: it may have any part of it.
+fn seen_reasoning(turn: &Turn, calls: &HashSet<String>) -> usize {
+    match &turn.reasoning {
+        Some(reasoning) if turn.status == TurnStatus::RequiresAction => reasoning.text.len(),
+        _ if calls.is_empty() => 0,
+        _ => usize::MAX,
     }
 }
 
@@ -169,11 +182,17 @@ impl Seen {
     /// Returns whether the client has received what an event tells. Text ends where calls begin.
     pub(crate) fn has(&self, event: &TurnEvent) -> bool {
         match event {
+            TurnEvent::Reasoning(delta) => delta.to <= self.reasoning,
             TurnEvent::Delta(delta) => delta.to <= self.text,
             TurnEvent::ToolCalled(call) => self.has_call(&call.id),
             TurnEvent::ToolReturned(call) => self.ended.contains(&call.id),
             _ => false,
         }
+    }
+
+    /// Returns the length of the reasoning, in bytes.
+    pub(crate) const fn reasoning(&self) -> usize {
+        self.reasoning
     }
 
     /// Returns the length of the text, in bytes.

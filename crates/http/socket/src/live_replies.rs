@@ -74,12 +74,15 @@ impl LiveReplies {
         self.follow(turn, false);
     }
 
-    /// Follows a turn that is already running, and sends a snapshot of its text. `resend` also
+    /// Follows a turn that is already running, and sends its reasoning and a snapshot of its text. `resend` also
     /// sends one if the turn is followed already.
     pub(super) fn join(&mut self, turn: &Arc<LiveTurn>, resend: bool) {
         let turn_id = turn.subject().turn_id;
         if let Some(it) = self.followed.iter_mut().find(|it| it.turn_id == turn_id) {
             it.needs_snapshot |= resend;
+            if resend {
+                it.sent.reread_reasoning();
+            }
             return;
         }
         let has_started = turn.progress().started.is_some();
@@ -207,7 +210,11 @@ impl FollowedReply {
         audience: Audience,
     ) -> Option<LiveEvent> {
         // A fallback engine may have restarted the reply.
-        if std::mem::take(&mut self.needs_snapshot) || self.sent.is_ahead_of(progress) {
+        if self.needs_snapshot || self.sent.is_ahead_of(progress) {
+            if let Some(delta) = self.sent.next_reasoning(subject, progress, audience) {
+                return Some(LiveEvent::ReasoningDelta(delta));
+            }
+            self.needs_snapshot = false;
             let text = self.sent.catch_up(progress);
             return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
                 turn_id: subject.turn_id,
@@ -218,6 +225,7 @@ impl FollowedReply {
             });
         }
         Some(match self.sent.next(subject, progress, audience)? {
+            ReplyPiece::Reasoning(delta) => LiveEvent::ReasoningDelta(delta),
             ReplyPiece::Delta(delta) => LiveEvent::ReplyDelta(delta),
             ReplyPiece::ToolCalled(call) => LiveEvent::ToolCalled(call),
             ReplyPiece::ToolReturned(call) => LiveEvent::ToolReturned(call),

@@ -203,6 +203,7 @@ impl AnswerTurn {
                 reply_seq: row.reply_seq,
                 expires_at: next_expiry_of_questions(&tool_calls),
                 tool_calls,
+                reasoning: None,
             });
             let kind = EventType::TurnRequiresAction;
             let waits = planner.log_turn(&self.tenant, &self.stamp, kind, ids);

@@ -1,9 +1,9 @@
 //! The cancellation of a turn by a caller.
 
 use domain::{
-    ConversationId, EventType, NodeId, RequestUsage, Stamp, TenantId, ToolCall, TurnId, TurnStatus,
-    Unanswered,
-    turn_step::{requests, tool_calls},
+    ConversationId, EventType, NodeId, Reasoning, RequestUsage, Stamp, TenantId, ToolCall, TurnId,
+    TurnStatus, Unanswered,
+    turn_step::{reasoning, requests, tool_calls},
 };
 use ports::{Facts, FactsQuery, RepositoryError};
 
@@ -27,6 +27,8 @@ pub struct CancelTurn {
     /// The reply up to now; `None` if the caller does not run the turn. The calls are then those of its
     /// journal.
     pub partial: Option<Reply>,
+    /// The model's reasoning up to now; `None` if the caller does not run the turn, as for the calls.
+    pub reasoning: Option<Reasoning>,
     /// The node on which the next queued turn starts, if it is alive; `None` starts none.
     pub node: Option<NodeId>,
     /// The time and the actor.
@@ -92,12 +94,14 @@ impl Command for CancelTurn {
             Some(partial) => (with_recorded(partial, recorded), partial.requests.clone()),
             None => (recorded, requests(journal)),
         };
+        let reasoning = self.reasoning.clone().or_else(|| reasoning(journal));
         let end = Ending {
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),
             tool_calls: &calls,
             usage: RequestUsage::sum(&requests),
             requests: &requests,
+            reasoning: reasoning.as_ref(),
             error: None,
         };
         let ended = planner.end(row, conversation, &end, self.node, &self.stamp);

@@ -89,6 +89,7 @@ impl AnswerTurn {
                 _ => next_expiry(tool_calls.iter()),
             },
             tool_calls,
+            reasoning: None,
         }
     }
 
@@ -126,6 +127,7 @@ impl AnswerTurn {
             tool_calls: Vec::new(),
             output: None,
             repaired: false,
+            reasoning: None,
             error: None,
             created_at: at,
             started_at: is_free.then_some(at),
@@ -165,6 +167,7 @@ fn carried_steps(journal: &[TurnStep], number: usize, decided: &ToolStep) -> Vec
     let response = ModelResponse {
         text: String::new(),
         requests: Vec::new(),
+        reasoning: None,
         ..response.unwrap_or_default()
     };
     let is_approved = |end: &ToolEnd| end.status == ToolCall::APPROVED;

@@ -60,6 +60,7 @@ impl Planner<'_> {
             tool_calls: &tool_calls(journal, Unanswered::Dismissed),
             usage: RequestUsage::sum(&requests),
             requests: &requests,
+            reasoning: None,
             error: None,
         };
         self.end(row, conversation, &end, None, stamp);

@@ -1,8 +1,9 @@
 //! The end of a turn for any reason.
 
 use domain::{
-    ConversationId, EventType, FinishReason, NodeId, Problem, RequestUsage, Seq, Stamp, TenantId,
-    Timestamp, ToolCall, Turn, TurnId, TurnStatus, Usage, UsageKind, conversation::excerpt,
+    ConversationId, EventType, FinishReason, NodeId, Problem, Reasoning, RequestUsage, Seq, Stamp,
+    TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus, Usage, UsageKind,
+    conversation::excerpt,
 };
 use ports::{
     Facts, FactsQuery,
@@ -26,6 +27,8 @@ pub(super) struct Ending<'a> {
     pub(super) usage: Option<Usage>,
     /// The requests to models.
     pub(super) requests: &'a [RequestUsage],
+    /// The model's reasoning; `None` keeps what is stored already.
+    pub(super) reasoning: Option<&'a Reasoning>,
     /// The reason of a failure.
     pub(super) error: Option<&'a Problem>,
 }
@@ -44,6 +47,7 @@ impl<'a> Ending<'a> {
             tool_calls,
             usage: RequestUsage::sum(requests),
             requests,
+            reasoning: None,
             error: Some(problem),
         }
     }
@@ -114,6 +118,7 @@ impl Planner<'_> {
                 Vec::new()
             },
             usage: end.usage.filter(|_| was_running),
+            reasoning: end.reasoning.filter(|_| was_running).cloned(),
             error: end.error.cloned(),
             finished_at,
             action_expires_at: next_expiry(waiting),

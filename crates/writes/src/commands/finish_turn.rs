@@ -79,7 +79,10 @@ impl Command for FinishTurn {
             return Ok(Planned::Rejected(FinishOutcome::NotOwned));
         };
         let node = self.promote.then_some(self.node);
-        let end = Ending::of(&self.ending);
+        let end = Ending {
+            reasoning: self.reasoning.as_ref(),
+            ..Ending::of(&self.ending)
+        };
         let ended = planner.end(row, conversation, &end, node, &self.stamp);
         Ok(Planned::Applied(ended.into()))
     }
@@ -108,6 +111,7 @@ impl<'a> Ending<'a> {
                 tool_calls: &reply.tool_calls,
                 usage: reply.usage,
                 requests: &reply.requests,
+                reasoning: None,
                 error: None,
             },
             TurnEnding::HandedOver { tool_calls } => Self {
@@ -116,6 +120,7 @@ impl<'a> Ending<'a> {
                 tool_calls,
                 usage: None,
                 requests: &[],
+                reasoning: None,
                 error: None,
             },
             TurnEnding::Failed {
@@ -128,6 +133,7 @@ impl<'a> Ending<'a> {
                 tool_calls,
                 usage: RequestUsage::sum(requests),
                 requests,
+                reasoning: None,
                 error: Some(problem),
             },
         }

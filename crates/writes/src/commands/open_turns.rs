@@ -30,6 +30,7 @@ impl Planner<'_> {
                 degraded: false,
                 tool_calls: Vec::new(),
                 usage: None,
+                reasoning: None,
                 error: None,
                 finished_at: stamp.time.max(turn.latest_time),
             });

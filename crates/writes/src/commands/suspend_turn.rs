@@ -1,7 +1,8 @@
 //! A running turn that begins to wait for an answer to a tool call.
 
 use domain::{
-    ConversationId, EventType, FinishReason, NodeId, Stamp, TenantId, ToolCall, TurnId, TurnStatus,
+    ConversationId, EventType, FinishReason, NodeId, Reasoning, Stamp, TenantId, ToolCall, TurnId,
+    TurnStatus,
 };
 use ports::{Facts, FactsQuery, RepositoryError, write_store::TurnWait};
 
@@ -26,6 +27,8 @@ pub struct SuspendTurn {
     pub node: NodeId,
     /// The reply so far, with the calls that wait.
     pub reply: Reply,
+    /// The model's reasoning so far, for those who see it.
+    pub reasoning: Option<Reasoning>,
     /// The actor and time of the event.
     pub stamp: Stamp,
     /// `true` if a queued turn may be promoted to this node.
@@ -108,6 +111,7 @@ impl Command for SuspendTurn {
                 tool_calls: &reply.tool_calls,
                 usage: reply.usage,
                 requests: &reply.requests,
+                reasoning: self.reasoning.as_ref(),
                 error: None,
             };
             let node = self.promote.then_some(self.node);
@@ -125,6 +129,7 @@ impl Command for SuspendTurn {
             id: self.turn_id,
             reply_seq: Some(reply_seq),
             tool_calls: self.reply.tool_calls.clone(),
+            reasoning: self.reasoning.clone(),
             expires_at: next_expiry_of_questions(&self.reply.tool_calls),
         });
         let ids = turn_ids(&row.turn, conversation);

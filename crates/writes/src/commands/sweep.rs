@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{
     ConversationId, NodeId, Problem, ProblemCode, Stamp, TenantId, Timestamp, TurnId, Unanswered,
-    turn_step::{requests, tool_calls},
+    turn_step::{reasoning, requests, tool_calls},
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
@@ -215,6 +215,7 @@ impl SweepPass<'_, '_> {
         let problem = Problem::new(code);
         let journal = facts.journal(&self.sweep.tenant, id);
         let (calls, requests) = (tool_calls(journal, Unanswered::Expired), requests(journal));
+        let reasoning = reasoning(journal);
         let by_caller = Stamp {
             time: self.sweep.now,
             actor: row.principal.clone(),
@@ -222,7 +223,10 @@ impl SweepPass<'_, '_> {
         self.planner.end(
             row,
             found,
-            &Ending::failure(&problem, &calls, &requests),
+            &Ending {
+                reasoning: reasoning.as_ref(),
+                ..Ending::failure(&problem, &calls, &requests)
+            },
             None,
             &by_caller,
         );

@@ -29,6 +29,7 @@ impl BeginTurn {
             tool_calls: Vec::new(),
             output: None,
             repaired: false,
+            reasoning: None,
             metadata: self.metadata.clone(),
             error: None,
             created_at: self.stamp.time,

@@ -1,7 +1,7 @@
 //! Ends of turns.
 
 use domain::{
-    ClientTool, ConversationId, MessageId, NodeId, PrincipalId, Problem, RequestUsage,
+    ClientTool, ConversationId, MessageId, NodeId, PrincipalId, Problem, Reasoning, RequestUsage,
     ResponseSchema, Stamp, TenantId, ToolCall, Turn, TurnId, TurnStep,
 };
 
@@ -61,6 +61,8 @@ pub struct FinishTurn {
     pub node: NodeId,
     /// The end of the turn.
     pub ending: TurnEnding,
+    /// The model's reasoning, for those who see it.
+    pub reasoning: Option<Reasoning>,
     /// The actor and time of its event.
     pub stamp: Stamp,
     /// `true` if the first queued turn may be promoted to this node; a draining node sets `false`.

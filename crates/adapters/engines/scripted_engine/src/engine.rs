@@ -73,13 +73,15 @@ impl ReplyEngine for ScriptedEngine {
         let files: String = files.collect();
         let plan = PlannedReply::from_message(&format!("{}{files}", request.message));
         let plan = plan.map_err(|error| ReplyError::Rejected(error.into()))?;
-        if let Some(functions) = plan.calls.get(request.steps.len()) {
-            return Ok(calls_of(functions));
-        }
-        match plan.end {
-            ReplyEnd::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
-            _ => Ok(ReplyPlayer::start(plan, &self.state)),
-        }
+        let reasoning = plan.reasoning.clone().map(ModelChunk::Reasoning).map(Ok);
+        let rest = match (plan.calls.get(request.steps.len()), plan.end) {
+            (Some(functions), _) => calls_of(functions),
+            (None, ReplyEnd::Failure(failure)) if plan.fails_at_once => {
+                return Err(failure.to_error());
+            }
+            (None, _) => ReplyPlayer::start(plan, &self.state),
+        };
+        Ok(stream::iter(reasoning).chain(rest).boxed())
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct PlannedReply {
     pub(crate) end: ReplyEnd,
     /// The request fails without a stream.
     pub(crate) fails_at_once: bool,
+    /// The reasoning at the beginning of each response.
+    pub(crate) reasoning: Option<String>,
     /// The functions of each round of calls before the reply.
     pub(crate) calls: Vec<Vec<String>>,
 }
@@ -86,6 +88,7 @@ impl PlannedReply {
                 && all == 0
                 && script.fail_after.is_none()
                 && !waits,
+            reasoning: script.reasoning,
             calls: script.calls,
             gate: script.gate,
             first_pause: Duration::from_millis(script.first_pause_ms.unwrap_or_default()),

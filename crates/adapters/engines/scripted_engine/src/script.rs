@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The behaviour of the engine for one request. The default ends at once without text.
 ///
+/// Each response begins with the reasoning.
 /// While there are rounds of calls left, the engine asks for those of the next round and does nothing else.
 /// Then it waits for the gate, then for the first pause, then sends its deltas with a pause
 /// between each two, and then ends, fails, hangs or panics.
@@ -36,6 +37,8 @@ pub struct Script {
     pub(crate) usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gate: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) calls: Vec<Vec<String>>,
 }
@@ -91,6 +94,13 @@ impl Script {
             words: Some(number),
             ..Self::default()
         }
+    }
+
+    /// Sends this reasoning at the beginning of each response.
+    #[must_use]
+    pub fn reasoning(mut self, text: &str) -> Self {
+        self.reasoning = Some(text.to_owned());
+        self
     }
 
     /// Waits between two deltas, in whole milliseconds.

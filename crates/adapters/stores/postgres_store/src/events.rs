@@ -122,7 +122,7 @@ impl EventSql for PostgresStore {
     /// `offset 0` makes the planner look up the turn by its whole key, as in `join_reply`.
     const TURNS: &'static str = concat!(
         "select ",
-        turn_columns!(),
+        turn_columns!("null::jsonb"),
         ", ",
         reply_columns!(),
         " from unnest($2::uuid[]) q (id) cross join lateral (select * from turns r \

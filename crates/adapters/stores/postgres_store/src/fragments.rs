@@ -53,6 +53,7 @@ pub(crate) use unnest;
 macro_rules! turn_bytes {
     () => {
         "octet_length(r.input) + coalesce(octet_length(r.tool_calls::text), 0) \
+         + coalesce(octet_length(r.reasoning::text), 0) \
          + coalesce(octet_length(r.metadata::text), 0) \
          + coalesce((select octet_length(m.content) from messages m \
             where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \

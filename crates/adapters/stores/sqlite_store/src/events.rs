@@ -117,7 +117,7 @@ impl EventSql for SqliteStore {
 
     const TURNS: &'static str = concat!(
         "select ",
-        turn_columns!(),
+        turn_columns!("null"),
         ", ",
         reply_columns!(),
         " from json_each(?2) q cross join turns r on r.tenant_id = ?1 and r.id = unhex(q.value)",

@@ -34,6 +34,7 @@ pub(crate) use join_reply;
 macro_rules! turn_bytes {
     () => {
         "octet_length(r.input) + coalesce(octet_length(r.tool_calls), 0) \
+         + coalesce(octet_length(r.reasoning), 0) \
          + coalesce(octet_length(r.metadata), 0) \
          + coalesce((select octet_length(m.content) from messages m \
             where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \

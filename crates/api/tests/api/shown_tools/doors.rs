@@ -38,6 +38,32 @@ impl Door {
     pub(super) fn shows_calls(self) -> bool {
         self != Self::OpenAi
     }
+
+    /// Neither messages nor events have it.
+    pub(super) const fn shows_reasoning(self) -> bool {
+        match self {
+            Self::ChatStream
+            | Self::FollowedStream
+            | Self::RepeatedChat
+            | Self::Turn
+            | Self::CancelledTurn
+            | Self::Turns
+            | Self::Socket
+            | Self::AiSdkStream
+            | Self::AiSdkFollowed
+            | Self::AiSdkSocket
+            | Self::AgUiRun
+            | Self::AgUiJoined => true,
+            Self::Messages
+            | Self::EventPage
+            | Self::EventStream
+            | Self::ReplayingSocket
+            | Self::AiSdkMessages
+            | Self::AgUiThread
+            | Self::AgUiSnapshot
+            | Self::OpenAi => false,
+        }
+    }
 }
 
 /// Lets an agent call its tools, and reads the calls at every door.

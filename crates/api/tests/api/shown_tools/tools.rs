@@ -17,6 +17,9 @@ use crate::api_server::{ApiServer, ApiServerBuilder, id_of};
 /// The tools: their visibilities are `full`, the default, and `none`.
 pub(super) const NAMES: [&str; 3] = ["notes", "orders", "audit"];
 
+/// The reasoning before each response.
+pub(super) const REASONING: &str = "reasoning-of-the-model";
+
 /// A text that only the arguments or the result of a tool contain.
 pub(super) fn marker(part: &str, tool: &str) -> String {
     format!("{part}-of-{tool}")
@@ -32,7 +35,7 @@ struct Clerk;
 #[async_trait]
 impl ReplyEngine for Clerk {
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
-        let mut chunks = Vec::new();
+        let mut chunks = vec![ModelChunk::Reasoning(REASONING.to_owned())];
         if request.steps.is_empty() {
             chunks.push(ModelChunk::Text("Let me look.".to_owned()));
             chunks.extend(NAMES.map(|tool| {
@@ -106,9 +109,14 @@ pub(super) fn draft() -> Value {
     }})
 }
 
+/// A server without an agent.
+pub(super) async fn server() -> ApiServer {
+    with_tools(ApiServerBuilder::default()).start().await
+}
+
 /// A server with the agent.
 pub(super) async fn start() -> (ApiServer, String) {
-    let api = with_tools(ApiServerBuilder::default()).start().await;
+    let api = server().await;
     let agent = id_of(&api.agent(draft()).await);
     (api, agent)
 }

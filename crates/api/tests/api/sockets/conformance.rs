@@ -68,6 +68,7 @@ fn key_of(frame: &Value) -> &str {
         "reply" if result["turn"].is_object() => "turnReply",
         "reply" => "emptyReply",
         "live" => match frame["event"]["type"].as_str().expect("a type") {
+            "reasoning.delta" => "reasoningDelta",
             "reply.delta" => "replyDelta",
             "reply.snapshot" => "replySnapshot",
             "tool.called" => "toolCalled",
@@ -91,7 +92,7 @@ async fn every_message_of_the_server_matches_its_schema() {
         .engine("scripted", engine)
         .tools(ScriptedTools);
     let api = builder.start().await;
-    let config = json!({"engine": "scripted"});
+    let config = json!({"engine": "scripted", "llm": {"showReasoning": "everyone"}});
     let agent = json!({"name": "Ada", "capabilities": ["time"], "config": config});
     let agent = id_of(&api.agent(agent).await);
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
@@ -110,8 +111,10 @@ async fn every_message_of_the_server_matches_its_schema() {
     let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
     let turn = socket.expect_success("chat", chat).await["turn"].clone();
     let call = script.next_call().await;
-    call.send_text("Once ").await;
     let live = |kind: &'static str| move |frame: &Value| frame["event"]["type"] == kind;
+    call.send_reasoning("Hm.").await;
+    socket.find(live("reasoning.delta")).await;
+    call.send_text("Once ").await;
     socket.find(live("reply.delta")).await;
     call.use_tool("time", json!({})).await;
     socket.find(live("tool.called")).await;

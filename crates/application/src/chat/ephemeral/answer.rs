@@ -1,6 +1,6 @@
 //! The stored answer of a turn of which nothing else is stored.
 
-use domain::{ChatReply, FinishReason, Problem, ProblemCode, ToolCall, TurnStarted};
+use domain::{ChatReply, FinishReason, Problem, ProblemCode, Reasoning, ToolCall, TurnStarted};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,6 +22,9 @@ enum End {
         reply: ChatReply,
         /// All tool calls of the turn, for streams.
         calls: Vec<ToolCall>,
+        /// The model's reasoning, for streams.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<Reasoning>,
     },
     Failed(Problem),
 }
@@ -34,6 +37,7 @@ impl StoredAnswer {
                 End::Replied {
                     reply: completed.reply.clone(),
                     calls: live.with_reply(|reply| reply.tool_calls(OpenCallStatus::Running)),
+                    reasoning: live.with_reply(|reply| reply.reasoning.to_stored()),
                 }
             }
             TurnOutcome::Failed(problem) => End::Failed(problem.clone()),
@@ -50,11 +54,17 @@ impl StoredAnswer {
     /// Ends a turn of which this process has nothing with this answer.
     pub(super) fn end(self, live: &LiveTurn) {
         live.mark_started(self.started);
-        let (reply, calls) = match self.end {
-            End::Replied { reply, calls } => (reply, calls),
+        let (reply, calls, reasoning) = match self.end {
+            End::Replied {
+                reply,
+                calls,
+                reasoning,
+            } => (reply, calls, reasoning),
             End::Failed(problem) => return live.end(TurnOutcome::Failed(problem)),
         };
-        live.progress().reply = PartialReply::restored(reply.message.clone(), calls);
+        let mut restored = PartialReply::restored(reply.message.clone(), calls);
+        restored.take_stored_reasoning(reasoning);
+        live.progress().reply = restored;
         let is_waiting = reply.finish_reason == FinishReason::RequiresAction;
         let completed = CompletedChat::replayed(reply);
         live.end(if is_waiting {

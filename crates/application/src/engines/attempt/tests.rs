@@ -152,6 +152,7 @@ fn earlier_step(engine: &str) -> Arc<ModelStep> {
             state: Some(Value::Null),
             requests: Vec::new(),
             is_draft: false,
+            reasoning: None,
         },
         calls: vec![contract::fixture::tool_step("call")],
     })

@@ -54,19 +54,21 @@ impl LiveTurn {
         }
     }
 
-    /// Takes the reply that another process has stored at the end of the turn, for readers that have received
+    /// Takes the reply and the reasoning that another process has stored at the end of the turn, for readers that have received
     /// another one. A cancelled turn has a part of what they have received.
     pub(crate) fn take_stored_reply(&self, turn: &Turn) {
-        let Some(reply) = &turn.reply else {
-            return;
-        };
-        let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
         let mut progress = self.progress();
-        if turn.status == TurnStatus::Cancelled {
-            progress.reply.complete_with(text, calls);
-        } else {
-            progress.reply.become_stored(text, calls);
+        if let Some(reply) = &turn.reply {
+            let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
+            if turn.status == TurnStatus::Cancelled {
+                progress.reply.complete_with(text, calls);
+            } else {
+                progress.reply.become_stored(text, calls);
+            }
+        } else if turn.reasoning.is_none() {
+            return;
         }
+        progress.reply.take_stored_reasoning(turn.reasoning.clone());
         drop(progress);
         self.notify();
     }

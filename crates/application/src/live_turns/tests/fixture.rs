@@ -87,6 +87,7 @@ fn found(status: TurnStatus) -> FoundTurn {
     let has_started = status != TurnStatus::Queued;
     FoundTurn {
         turn: Turn {
+            reasoning: None,
             continues: None,
             instruction: None,
             id: subject.turn_id,

@@ -1,5 +1,5 @@
 use contract::fixture;
-use domain::{Audience, ToolStep, ToolVisibility, TurnStep};
+use domain::{Audience, Reasoning, ShowReasoning, ToolStep, ToolVisibility, TurnStep};
 
 use super::fixture::subject;
 use crate::{
@@ -34,6 +34,7 @@ fn pieces(cursor: &mut ReplyCursor, progress: &Progress, audience: Audience) -> 
 fn all(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<String> {
     let pieces = pieces(cursor, progress, Audience::Staff).into_iter();
     let short = pieces.map(|piece| match piece {
+        ReplyPiece::Reasoning(delta) => format!("({}..{} {})", delta.from, delta.to, delta.text),
         ReplyPiece::Delta(delta) => format!("{}..{} {}", delta.from, delta.to, delta.text),
         ReplyPiece::ToolCalled(call) => format!("called {}", call.name),
         ReplyPiece::ToolReturned(call) => format!("returned {}", call.status),
@@ -103,6 +104,7 @@ fn users_receive_what_is_shown_to_them() {
         let received = pieces(&mut cursor, &progress, audience);
         assert!(cursor.is_at_end_of(&progress));
         let short = received.into_iter().map(|piece| match piece {
+            ReplyPiece::Reasoning(delta) => delta.text,
             ReplyPiece::Delta(delta) => delta.text,
             ReplyPiece::ToolCalled(call) => format!("called {}", call.arguments.is_some()),
             ReplyPiece::ToolReturned(call) => format!("returned {}", call.result.is_some()),
@@ -138,4 +140,66 @@ fn the_reply_of_a_resumed_turn_is_read_from_its_start() {
         (delta.from, delta.text.as_str(), delta.attempt),
         (0, "Well", Some(2))
     );
+}
+
+fn reason(progress: &mut Progress, text: &str) {
+    let reasoning = &mut progress.reply.reasoning;
+    assert!(reasoning.push(text, ShowReasoning::Staff));
+}
+
+#[test]
+fn reasoning_so_far_precedes_the_text_and_has_positions_of_its_own() {
+    let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
+    progress.reply.text.push_str("One");
+    reason(&mut progress, "Hm");
+    assert_eq!(all(&mut cursor, &progress), ["(0..2 Hm)", "0..3 One"]);
+    progress.hold();
+    reason(&mut progress, "m.");
+    assert!(cursor.is_at_end_of(&progress));
+    progress.release();
+    assert_eq!(cursor.unread(&progress), 2);
+    assert_eq!(all(&mut cursor, &progress), ["(2..4 m.)"]);
+    assert!(cursor.is_at_end_of(&progress));
+}
+
+#[test]
+fn users_do_not_receive_reasoning_for_staff() {
+    let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
+    reason(&mut progress, "Hm.");
+    assert_eq!(pieces(&mut cursor, &progress, Audience::User), []);
+    assert!(cursor.is_at_end_of(&progress));
+    cursor.reread_reasoning();
+    let seen = cursor.next_reasoning(&subject(), &progress, Audience::User);
+    assert_eq!(seen, None);
+}
+
+#[test]
+fn a_reader_that_catches_up_receives_the_reasoning_before() {
+    let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
+    reason(&mut progress, "Hm.");
+    progress.reply.text.push_str("One");
+    let mut next = || cursor.next_reasoning(&subject(), &progress, Audience::Staff);
+    assert_eq!(next().map(|delta| delta.text), Some("Hm.".to_owned()));
+    assert_eq!(next(), None);
+    assert_eq!(cursor.catch_up(&progress), "One");
+    assert!(cursor.is_at_end_of(&progress));
+}
+
+#[test]
+fn a_resumed_turn_has_the_reasoning_of_its_journal() {
+    let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
+    reason(&mut progress, "Lost with the process.");
+    all(&mut cursor, &progress);
+    let response = domain::ModelResponse {
+        text: "One".to_owned(),
+        reasoning: Some(Reasoning {
+            text: "Hm.".to_owned(),
+            shown_to: ShowReasoning::Staff,
+        }),
+        ..domain::ModelResponse::default()
+    };
+    let resumed = TurnStep::Resumed(domain::Resumption::after(&[], true));
+    progress.reply = PartialReply::resumed(&[TurnStep::Model(response), resumed]);
+    assert_eq!(all(&mut cursor, &progress), ["(0..3 Hm.)", "0..3 One"]);
+    assert_eq!(progress.reply.reasoning.take_unrecorded(), None);
 }

@@ -1,5 +1,5 @@
 use contract::fixture;
-use domain::{Audience, ToolCall, ToolStep, TurnId};
+use domain::{Audience, ShowReasoning, ToolCall, ToolStep, TurnId};
 use ports::ReplyPart;
 use proptest::prelude::*;
 
@@ -12,6 +12,7 @@ use crate::{
 /// A step of an engine.
 #[derive(Debug, Clone)]
 enum Step {
+    Reasoning(String),
     Text(String),
     Called,
     Returned,
@@ -19,6 +20,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
+        2 => "[a\u{e9}\u{1f469}]{1,4}".prop_map(Step::Reasoning),
         3 => "[a\u{e9}\u{1f469}]{1,4}".prop_map(Step::Text),
         1 => Just(Step::Called),
         1 => Just(Step::Returned),
@@ -28,6 +30,7 @@ fn step() -> impl Strategy<Value = Step> {
 fn apply(progress: &mut Progress, turn: TurnId, step: Step) {
     let reply = &mut progress.reply;
     let applied = match step {
+        Step::Reasoning(text) => reply.reasoning.push(&text, ShowReasoning::Everyone),
         Step::Text(text) => reply.push_text(&text),
         Step::Called => {
             let called = ToolStep {
@@ -56,17 +59,37 @@ fn parts(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<ReplyPart> {
     std::iter::from_fn(|| cursor.next_part(progress)).collect()
 }
 
-/// The text of the remaining pieces, and the ids of their tool events.
-fn read(cursor: &mut ReplyCursor, progress: &Progress) -> (String, Vec<(String, bool)>) {
-    let (mut text, mut tools) = (String::new(), Vec::new());
-    while let Some(piece) = cursor.next(&subject(), progress, Audience::Staff) {
-        match piece {
-            ReplyPiece::Delta(delta) => text.push_str(&delta.text),
-            ReplyPiece::ToolCalled(call) => tools.push((call.id, false)),
-            ReplyPiece::ToolReturned(call) => tools.push((call.id, true)),
+/// The reasoning and the text of pieces, and the ids of their tool events.
+#[derive(Default)]
+struct Read {
+    reasoning: String,
+    text: String,
+    tools: Vec<(String, bool)>,
+}
+
+impl Read {
+    /// Adds the remaining pieces.
+    fn add(&mut self, cursor: &mut ReplyCursor, progress: &Progress) {
+        let Self {
+            reasoning,
+            text,
+            tools,
+        } = self;
+        while let Some(piece) = cursor.next(&subject(), progress, Audience::User) {
+            match piece {
+                ReplyPiece::Reasoning(delta) => reasoning.push_str(&delta.text),
+                ReplyPiece::Delta(delta) => text.push_str(&delta.text),
+                ReplyPiece::ToolCalled(call) => tools.push((call.id, false)),
+                ReplyPiece::ToolReturned(call) => tools.push((call.id, true)),
+            }
         }
     }
-    (text, tools)
+}
+
+fn text(cursor: &mut ReplyCursor, progress: &Progress) -> String {
+    let mut read = Read::default();
+    read.add(cursor, progress);
+    read.text
 }
 
 proptest! {
@@ -80,7 +103,7 @@ proptest! {
         let turn = subject().turn_id;
         let (mut source, mut remote) = (Progress::default(), Progress::default());
         let (mut sent, mut reader) = (ReplyCursor::default(), ReplyCursor::default());
-        let (mut text, mut tools) = (String::new(), Vec::new());
+        let mut read = Read::default();
         let mut fates = fates.into_iter().cycle();
         for step in steps {
             apply(&mut source, turn, step);
@@ -96,15 +119,14 @@ proptest! {
                     }
                 }
             }
-            let (new_text, new_tools) = read(&mut reader, &remote);
-            text.push_str(&new_text);
-            tools.extend(new_tools);
+            read.add(&mut reader, &remote);
         }
         let calls = source.reply.tool_calls(OpenCallStatus::Cut);
         remote.reply.complete_with(source.reply.text.clone(), calls.clone());
-        let (new_text, new_tools) = read(&mut reader, &remote);
-        text.push_str(&new_text);
-        tools.extend(new_tools);
+        remote.reply.take_stored_reasoning(source.reply.reasoning.to_stored());
+        read.add(&mut reader, &remote);
+        let Read { reasoning, text, mut tools } = read;
+        prop_assert_eq!(&reasoning, source.reply.reasoning.text());
         prop_assert_eq!(&text, &source.reply.text);
         let events = |call: &ToolCall| [false, true].map(|has_ended| (call.id.clone(), has_ended));
         let mut expected: Vec<_> = calls.iter().flat_map(events).collect();
@@ -125,9 +147,9 @@ fn a_reply_that_another_process_has_stored_is_another_attempt_unless_it_continue
     ] {
         let (mut progress, mut reader) = (Progress::default(), ReplyCursor::default());
         assert!(progress.reply.push_text(sent));
-        assert_eq!(read(&mut reader, &progress).0, sent);
+        assert_eq!(text(&mut reader, &progress), sent);
         progress.reply.become_stored(stored.to_owned(), Vec::new());
-        let rest = read(&mut reader, &progress).0;
+        let rest = text(&mut reader, &progress);
         assert_eq!(
             (rest.as_str(), progress.resumptions()),
             (expected, resumptions)

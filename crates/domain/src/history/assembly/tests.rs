@@ -56,6 +56,7 @@ fn call(id: &str, at: usize, repetition: Repetition, end: Option<&str>) -> TurnS
 
 fn response(text: &str) -> TurnStep {
     TurnStep::Model(ModelResponse {
+        reasoning: None,
         engine: "llm".to_owned(),
         requests: Vec::new(),
         is_draft: false,

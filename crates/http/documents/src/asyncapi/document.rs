@@ -47,6 +47,7 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, MissingComponent> {
                 `data` the event."),
             CHAT.key: stream_channel(CHAT, &messages, "One turn as server-sent events, the response \
                 to a chat that requests a stream: `turn.queued` if it must wait, `turn.started`, \
+                `reasoning.delta` for reasoning that is shown, \
                 `reply.delta` for each part of the reply, and one of `turn.completed`, \
                 `turn.failed`, `turn.cancelled`. An engine that replies at once, such as `rules`, \
                 sends one `reply.delta`."),

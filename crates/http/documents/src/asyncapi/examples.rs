@@ -72,7 +72,8 @@ pub(super) fn frame_example(key: &str) -> Value {
         "goodbye" => json!({
             "type": "goodbye", "code": 4200, "reason": "draining", "reconnectAfterMs": 420,
         }),
-        "replyDelta" | "replySnapshot" | "toolCalled" | "toolReturned" | "typingUpdated" => {
+        "reasoningDelta" | "replyDelta" | "replySnapshot" | "toolCalled" | "toolReturned"
+        | "typingUpdated" => {
             json!({"type": "live", "event": live(key)})
         }
         _ => stream_example(key),
@@ -88,6 +89,10 @@ fn stream_example(key: &str) -> Value {
             "turnId": TURN, "conversationId": CONVERSATION, "messageId": USER_MESSAGE,
             "replyId": REPLY_MESSAGE,
             "agentId": AGENT, "agentVersion": 2,
+        }),
+        "chatReasoningDelta" => json!({
+            "turnId": TURN, "conversationId": CONVERSATION, "from": 0, "to": 27,
+            "text": "They ask for opening hours.",
         }),
         "chatReplyDelta" => json!({
             "turnId": TURN, "conversationId": CONVERSATION, "from": 0, "to": 11,
@@ -151,6 +156,10 @@ fn event() -> Value {
 
 fn live(key: &str) -> Value {
     match key {
+        "reasoningDelta" => json!({
+            "type": "reasoning.delta", "turnId": TURN, "conversationId": CONVERSATION,
+            "from": 0, "to": 27, "text": "They ask for opening hours.",
+        }),
         "replyDelta" => json!({
             "type": "reply.delta", "turnId": TURN, "conversationId": CONVERSATION,
             "from": 0, "to": 11, "text": "We are open",

@@ -24,6 +24,7 @@ const FRAMES: &[(&str, &str)] = &[
 
 /// The live data: key, and the type of the live event.
 const LIVE: &[(&str, &str)] = &[
+    ("reasoningDelta", "reasoning.delta"),
     ("replyDelta", "reply.delta"),
     ("replySnapshot", "reply.snapshot"),
     ("toolCalled", "tool.called"),

@@ -17,6 +17,11 @@ pub(super) const REQUEST: &str = "chatRequest";
 pub(super) const CHAT_EVENTS: &[(&str, &str, &str)] = &[
     ("chatTurnQueued", "turn.queued", "ChatTurnQueued"),
     ("chatTurnStarted", "turn.started", "ChatTurnStarted"),
+    (
+        "chatReasoningDelta",
+        "reasoning.delta",
+        "ChatReasoningDelta",
+    ),
     ("chatReplyDelta", "reply.delta", "ChatReplyDelta"),
     ("chatToolCalled", "tool.called", "ChatToolCalled"),
     ("chatToolReturned", "tool.returned", "ChatToolReturned"),

@@ -16,6 +16,8 @@ pub(super) struct Received {
     pub(super) calls: usize,
     /// The number of tool results.
     pub(super) results: usize,
+    /// The length of the reasoning, in bytes.
+    pub(super) reasoning: usize,
 }
 
 impl Received {
@@ -25,6 +27,7 @@ impl Received {
             && self.boundaries <= other.boundaries
             && self.calls <= other.calls
             && self.results <= other.results
+            && self.reasoning <= other.reasoning
     }
 
     /// Returns the larger of both numbers, for each.
@@ -34,11 +37,13 @@ impl Received {
             boundaries: self.boundaries.max(other.boundaries),
             calls: self.calls.max(other.calls),
             results: self.results.max(other.results),
+            reasoning: self.reasoning.max(other.reasoning),
         }
     }
 }
 
-/// The id of an event: `<turn>:<bytes of text>:<boundaries>.<parts of calls>.<results>`.
+/// The id of an event: `<turn>:<bytes of text>:<boundaries>.<parts of calls>.<results>`, then `.<bytes of reasoning>`
+/// if there is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventCursor {
     pub(super) turn_id: TurnId,
@@ -56,9 +61,14 @@ impl fmt::Display for EventCursor {
             boundaries,
             calls,
             results,
+            reasoning,
         } = self.received;
         let turn_id = self.turn_id;
-        write!(formatter, "{turn_id}:{text}:{boundaries}.{calls}.{results}")
+        write!(formatter, "{turn_id}:{text}:{boundaries}.{calls}.{results}")?;
+        if reasoning > 0 {
+            write!(formatter, ".{reasoning}")?;
+        }
+        Ok(())
     }
 }
 
@@ -69,7 +79,7 @@ impl FromStr for EventCursor {
         let mut fields = text.splitn(3, ':');
         let mut field = || fields.next().ok_or(MalformedCursor);
         let (turn_id, text, parts) = (field()?, field()?, field()?);
-        let mut parts = parts.splitn(3, '.');
+        let mut parts = parts.splitn(4, '.');
         let mut part = || number(parts.next().ok_or(MalformedCursor)?);
         Ok(Self {
             turn_id: turn_id.parse().or(Err(MalformedCursor))?,
@@ -78,6 +88,7 @@ impl FromStr for EventCursor {
                 boundaries: part()?,
                 calls: part()?,
                 results: part()?,
+                reasoning: parts.next().map_or(Ok(0), number)?,
             },
         })
     }
@@ -97,16 +108,19 @@ mod tests {
 
     #[test]
     fn an_id_is_read_as_it_was_written() {
-        let text = format!("{TURN}:17:2.3.1");
-        let cursor: EventCursor = text.parse().unwrap();
-        let received = Received {
-            text: 17,
-            boundaries: 2,
-            calls: 3,
-            results: 1,
-        };
-        assert_eq!(cursor.received, received);
-        assert_eq!(cursor.to_string(), text);
+        for (end, reasoning) in [("", 0), (".9", 9)] {
+            let text = format!("{TURN}:17:2.3.1{end}");
+            let cursor: EventCursor = text.parse().unwrap();
+            let received = Received {
+                text: 17,
+                boundaries: 2,
+                calls: 3,
+                results: 1,
+                reasoning,
+            };
+            assert_eq!(cursor.received, received);
+            assert_eq!(cursor.to_string(), text);
+        }
     }
 
     #[test]
@@ -116,7 +130,8 @@ mod tests {
             ":",
             ":1:",
             ":1:1.1",
-            ":1:1.1.1.1",
+            ":1:1.1.1.1.1",
+            ":1:1.1.1.x",
             ":+1:1.1.1",
             ":1:1.1.x",
         ] {

@@ -35,6 +35,23 @@ pub(super) enum RunEvent<'a> {
     TextMessageEnd {
         message_id: &'a str,
     },
+    ReasoningStart {
+        message_id: &'a str,
+    },
+    ReasoningMessageStart {
+        message_id: &'a str,
+        role: &'static str,
+    },
+    ReasoningMessageContent {
+        message_id: &'a str,
+        delta: &'a str,
+    },
+    ReasoningMessageEnd {
+        message_id: &'a str,
+    },
+    ReasoningEnd {
+        message_id: &'a str,
+    },
     ToolCallStart {
         tool_call_id: &'a str,
         tool_call_name: &'a str,

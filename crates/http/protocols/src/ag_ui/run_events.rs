@@ -11,6 +11,7 @@ use super::{
 };
 use crate::answers::Seen;
 
+mod reasoning;
 mod tool_calls;
 
 /// A run, as its client names it.
@@ -31,6 +32,8 @@ pub(super) struct RunEvents {
     turn_id: Option<TurnId>,
     reply: Reply,
     is_message_open: bool,
+    /// The id of the reasoning that is open.
+    reasoning: Option<String>,
     /// The part of the turn whose events were emitted, from its beginning.
     emitted: Received,
     /// The part of the turn that the client has received on an earlier connection.
@@ -66,6 +69,7 @@ impl RunEvents {
             turn_id,
             reply: Reply::default(),
             is_message_open: false,
+            reasoning: None,
             emitted: Received::default(),
             received: received.unwrap_or_default(),
             passed: Vec::new(),
@@ -120,6 +124,9 @@ impl RunEvents {
 
     /// Adds the events for an event of the turn. Those for what the client has seen are only counted.
     pub(super) fn add_turn_event(&mut self, event: TurnEvent) {
+        if !matches!(event, TurnEvent::Reasoning(_)) {
+            self.close_reasoning();
+        }
         let sent = self
             .seen
             .has(&event)
@@ -145,6 +152,7 @@ impl RunEvents {
                 let id = started.reply_id.unwrap_or(started.message_id);
                 self.reply = Reply::new(id, self.run.is_one_message);
             }
+            TurnEvent::Reasoning(delta) => self.add_reasoning(&delta),
             TurnEvent::Delta(delta) => self.add_text(&delta),
             TurnEvent::ToolCalled(call) => self.add_call(&call),
             TurnEvent::ToolReturned(call) => self.add_result(&call),

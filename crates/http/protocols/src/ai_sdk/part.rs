@@ -26,6 +26,16 @@ pub(super) enum Part {
         message_metadata: Option<StartMetadata>,
     },
     StartStep,
+    ReasoningStart {
+        id: String,
+    },
+    ReasoningDelta {
+        id: String,
+        delta: String,
+    },
+    ReasoningEnd {
+        id: String,
+    },
     TextStart {
         id: String,
     },

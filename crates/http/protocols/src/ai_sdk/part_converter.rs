@@ -1,8 +1,8 @@
 //! The conversion of the events of a turn into the parts of a stream.
 
 use domain::{
-    ActionNeeded, ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnEvent,
-    TurnStarted, tool_call::function_name,
+    ActionNeeded, ChatReply, FinishReason, ReasoningDelta, ReplyDelta, ToolCalled, ToolReturned,
+    TurnEvent, TurnStarted, tool_call::function_name,
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::answers::Seen;
 
 /// The converter of the events of one turn. The ids of text parts are their positions in the reply,
-/// so that they are the same in every replay.
+/// so that they are the same in every replay; those of reasoning parts contain their positions in the reasoning.
 #[derive(Debug)]
 pub(super) struct PartConverter {
     /// The id of the request, for the text of an error.
@@ -22,6 +22,8 @@ pub(super) struct PartConverter {
     seen: Seen,
     /// The id of the text part that is open.
     text: Option<String>,
+    /// The id of the reasoning part that is open; no text part is open then.
+    reasoning: Option<String>,
     /// The ids of the tool calls that have not ended.
     tool_calls: Vec<String>,
     /// The ids of the calls whose approval was requested.
@@ -39,6 +41,7 @@ impl PartConverter {
             has_called: seen.has_calls(),
             seen,
             text: None,
+            reasoning: None,
             tool_calls: Vec::new(),
             asked: Vec::new(),
             has_started: false,
@@ -66,6 +69,7 @@ impl PartConverter {
                     self.begin_step(send);
                 }
             }
+            TurnEvent::Reasoning(delta) => self.reasoning(&delta, send),
             TurnEvent::Delta(delta) => self.delta(&delta, send),
             TurnEvent::ToolCalled(call) => self.tool_called(call, send),
             TurnEvent::ToolReturned(call) => self.tool_returned(call, send),
@@ -133,6 +137,7 @@ impl PartConverter {
             return;
         }
         self.begin_step(send);
+        self.end_reasoning(send);
         let id = self.text.get_or_insert_with(|| {
             let id = from.to_string();
             send(Part::TextStart { id: id.clone() });
@@ -144,7 +149,39 @@ impl PartConverter {
         });
     }
 
+    fn reasoning(&mut self, delta: &ReasoningDelta, send: &mut dyn FnMut(Part)) {
+        let mut text = delta.after(self.seen.reasoning());
+        // It begins anew if the turn was resumed.
+        if delta.from == 0 || self.text.is_some() {
+            self.end_text(send);
+        }
+        if self.reasoning.is_none() {
+            text = text.trim_start_matches('\n');
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.begin_step(send);
+        let id = self.reasoning.get_or_insert_with(|| {
+            let id = format!("reasoning-{}", delta.to - text.len());
+            send(Part::ReasoningStart { id: id.clone() });
+            id
+        });
+        send(Part::ReasoningDelta {
+            id: id.clone(),
+            delta: text.to_owned(),
+        });
+    }
+
+    fn end_reasoning(&mut self, send: &mut dyn FnMut(Part)) {
+        if let Some(id) = self.reasoning.take() {
+            send(Part::ReasoningEnd { id });
+        }
+    }
+
+    /// Ends the part of text or reasoning that is open.
     fn end_text(&mut self, send: &mut dyn FnMut(Part)) {
+        self.end_reasoning(send);
         if let Some(id) = self.text.take() {
             send(Part::TextEnd { id });
         }

@@ -20,6 +20,7 @@ fn delta(from: usize, text: &str) -> TurnEvent {
 fn only_what_follows_is_new() {
     let calls = HashSet::from(["a".to_owned()]);
     let seen = Seen {
+        reasoning: 0,
         text: 4,
         ended: calls.clone(),
         calls,

@@ -86,6 +86,7 @@ impl TurnEncoder for ReplyChunks {
             // Agents call their tools themselves.
             TurnEvent::Queued(_)
             | TurnEvent::Resumed(_)
+            | TurnEvent::Reasoning(_)
             | TurnEvent::ToolCalled(_)
             | TurnEvent::ToolReturned(_) => {}
             TurnEvent::Completed(reply) => {

@@ -33,8 +33,8 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 /// Chat with an agent: send a message, receive its reply.
 ///
 /// With `stream: true`, or `Accept: text/event-stream`, the response is a stream of server-sent
-/// events: `turn.queued` if the turn must wait, `turn.started`, `reply.delta` for each piece of the
-/// reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
+/// events: `turn.queued` if the turn must wait, `turn.started`, `reasoning.delta` for each piece of the model's
+/// reasoning where `showReasoning` shows it, `reply.delta` for each piece of the reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
 /// credential expires or is revoked meanwhile, the stream ends without such an event. Closing the
 /// stream does not end the turn. An engine that replies at once, such as `rules`, sends the reply
 /// in one `reply.delta`, or in none if the reply is empty. With `Prefer: respond-async` the

@@ -14,8 +14,8 @@ use crate::chat::stream_turn;
 /// Follow the turn of a conversation: the running turn, or else the first queued one, or else the
 /// newest, if it has ended in the last ten minutes.
 ///
-/// The stream is that of `POST /api/chat` from the beginning of the turn: the text so far is the
-/// first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
+/// The stream is that of `POST /api/chat` from the beginning of the turn: the reasoning so far, if it is shown,
+/// is one `reasoning.delta`, and the text so far the first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
 /// receives the rest of the reply and its end.
 #[utoipa::path(
     get, path = "/api/conversations/{id}/stream", operation_id = "follow_conversation", tag = "Conversations",

@@ -1,8 +1,8 @@
 //! Frames that the server sends.
 
 use domain::{
-    ConversationId, Event, PrincipalId, RegionName, ReplyDelta, Seq, TenantId, ToolCalled,
-    ToolReturned, Turn, TurnId,
+    ConversationId, Event, PrincipalId, ReasoningDelta, RegionName, ReplyDelta, Seq, TenantId,
+    ToolCalled, ToolReturned, Turn, TurnId,
 };
 use kit::{problem::ProblemBody, socket_limits::SocketLimits};
 use serde::Serialize;
@@ -172,6 +172,9 @@ pub struct EventFrame {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub enum LiveEvent {
+    /// The next part of the model's reasoning. Apply it if `from` is the length that you have; from 0, it begins anew.
+    #[serde(rename = "reasoning.delta")]
+    ReasoningDelta(ReasoningDelta),
     /// The next part of a reply. Apply it only if `from` is the length of the text that you have,
     /// in bytes of UTF-8.
     #[serde(rename = "reply.delta")]

@@ -1,8 +1,8 @@
 //! Rows of `turns`.
 
 use domain::{
-    ClientTool, LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, ResponseSchema, Role, Seq,
-    TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
+    ClientTool, LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Reasoning, ResponseSchema,
+    Role, Seq, TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus, TurnStep, Usage,
 };
 
 use crate::FoundTurn;
@@ -144,6 +144,8 @@ pub struct TurnEnd {
     pub tool_calls: Vec<ToolCall>,
     /// The sum of the token counts.
     pub usage: Option<Usage>,
+    /// The model's reasoning; `None` keeps what is stored already.
+    pub reasoning: Option<Reasoning>,
     /// The reason of a failure.
     pub error: Option<Problem>,
     /// The time.
@@ -185,6 +187,8 @@ pub struct TurnWait {
     pub reply_seq: Option<i64>,
     /// The tool calls.
     pub tool_calls: Vec<ToolCall>,
+    /// The model's reasoning so far; `None` keeps what is stored already.
+    pub reasoning: Option<Reasoning>,
     /// The time from which the first waiting call can no longer be answered; `None` if none waits.
     pub expires_at: Option<Timestamp>,
 }

@@ -11,6 +11,7 @@ use crate::{
 
 fn cancel(number: u32, partial: Option<Reply>) -> CancelTurn {
     CancelTurn {
+        reasoning: None,
         tenant: fixture::tenant(),
         turn_id: fixture::turn_id(number),
         conversation_id: fixture::conversation_id(1),

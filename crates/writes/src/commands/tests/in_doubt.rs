@@ -161,6 +161,7 @@ fn a_write_that_was_not_stored_is_planned() {
 /// The cancellation of turn 8 with the stamp of the stored events.
 fn cancel() -> CancelTurn {
     CancelTurn {
+        reasoning: None,
         tenant: fixture::tenant(),
         turn_id: fixture::turn_id(8),
         conversation_id: fixture::conversation_id(1),

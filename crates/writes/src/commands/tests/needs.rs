@@ -121,6 +121,7 @@ fn the_end_of_a_turn_asks_for_its_facts() {
     let finish = fixture::finish(&begin_turn(8, existing(2)), ending);
     assert_eq!(asks_enough(&finish).starts.len(), 1);
     let cancel = CancelTurn {
+        reasoning: None,
         tenant: fixture::tenant(),
         turn_id: fixture::turn_id(8),
         conversation_id: fixture::conversation_id(1),

@@ -149,6 +149,7 @@ pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
 /// The cancellation of a turn of a conversation. With `node`, the next queued turn starts.
 pub(super) fn cancel(conversation: u32, turn_id: TurnId, node: Option<NodeId>) -> CancelTurn {
     CancelTurn {
+        reasoning: None,
         tenant: fixture::tenant(),
         turn_id,
         conversation_id: fixture::conversation_id(conversation),

@@ -31,6 +31,7 @@ fn step(text: &str, ids: &[&str]) -> Arc<ModelStep> {
     };
     Arc::new(ModelStep {
         response: ModelResponse {
+            reasoning: None,
             requests: Vec::new(),
             is_draft: false,
             engine: "llm".to_owned(),

@@ -79,6 +79,7 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
     });
     request.steps.push(Arc::new(ModelStep {
         response: ModelResponse {
+            reasoning: None,
             engine: "llm".to_owned(),
             text: reply.text(),
             state: state.clone(),

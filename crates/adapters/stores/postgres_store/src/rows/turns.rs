@@ -45,13 +45,15 @@ relational::statements! {
     const END: &str = concat!(
         "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
         tool_calls = n.tool_calls, usage = n.usage, error = n.error, finished_at = n.finished, \
-        action_expires_at = n.expires, level = null \
+        action_expires_at = n.expires, level = null, \
+        reasoning = coalesce(n.reasoning, turns.reasoning) \
         from ",
     unnest!(
         1 text, 2 uuid, 3 text, 4 bigint, 5 boolean, 6 jsonb, 7 jsonb, 8 jsonb, 9 timestamptz,
-        10 timestamptz
+        10 timestamptz, 11 jsonb
     ),
-    " as n (tenant, id, status, reply_seq, degraded, tool_calls, usage, error, finished, expires) \
+    " as n (tenant, id, status, reply_seq, degraded, tool_calls, usage, error, finished, expires, \
+            reasoning) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
@@ -69,11 +71,11 @@ relational::statements! {
 
     const WAIT: &str = concat!(
         "update turns set node_id = null, reply_seq = n.reply_seq, tool_calls = n.tool_calls, \
-            action_expires_at = n.expires, level = ",
+            action_expires_at = n.expires, reasoning = coalesce(n.reasoning, turns.reasoning), level = ",
         domain::level!(),
         " from ",
-        unnest!(1 text, 2 uuid, 3 bigint, 4 jsonb, 5 timestamptz),
-        " as n (tenant, id, reply_seq, tool_calls, expires) \
+        unnest!(1 text, 2 uuid, 3 bigint, 4 jsonb, 5 timestamptz, 6 jsonb),
+        " as n (tenant, id, reply_seq, tool_calls, expires, reasoning) \
         where turns.tenant_id = n.tenant and turns.id = n.id"
     );
 
@@ -187,6 +189,7 @@ pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
             .column(rows, |row| row.error.as_ref().map(Json))
             .column(rows, |row| row.finished_at.date_time())
             .column(rows, |row| row.action_expires_at.map(Timestamp::date_time))
+            .column(rows, |row| row.reasoning.as_ref().map(Json))
     });
 }
 
@@ -215,6 +218,7 @@ pub(super) fn wait(batch: &mut CteBatch, rows: &[TurnWait]) {
                 json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
             })
             .column(rows, |row| row.expires_at.map(Timestamp::date_time))
+            .column(rows, |row| row.reasoning.as_ref().map(Json))
     });
 }
 

@@ -2,8 +2,8 @@
 
 use domain::{
     AgentId, ClientTool, ContinuedCall, ConversationId, FileReference, Message, MessageId, NodeId,
-    PrincipalId, Problem, ResponseSchema, Seq, ToolCall, Turn, TurnId, TurnStatus, Usage,
-    config::Metadata,
+    PrincipalId, Problem, Reasoning, ResponseSchema, Seq, ToolCall, Turn, TurnId, TurnStatus,
+    Usage, config::Metadata,
 };
 use ports::{
     EventTurn, FoundTurn, RepositoryError,
@@ -15,10 +15,13 @@ use uuid::Uuid;
 use super::message::StoredMessage;
 use crate::column::{self, StoredTime};
 
-/// The columns of a turn `r`.
+/// The columns of a turn `r`; for readers who need no reasoning, with a null in its place.
 #[macro_export]
 macro_rules! turn_columns {
     () => {
+        $crate::turn_columns!("r.reasoning")
+    };
+    ($reasoning:literal) => {
         concat!(
             "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, ",
             $crate::turn_status!("r"),
@@ -27,7 +30,9 @@ macro_rules! turn_columns {
              r.queued_seq, r.claim_operation, r.claim_key, r.created_at, r.started_at, \
              r.finished_at, r.client_message_id, r.retry_of, r.reuses_message, r.is_for_staff, \
              r.reply_id as reply_message_id, r.sort_seq, r.level, r.client_tools, r.continues, \
-             r.instruction, r.files, r.action_expires_at, r.response_schema"
+             r.instruction, r.files, r.action_expires_at, r.response_schema, ",
+            $reasoning,
+            " as reasoning"
         )
     };
 }
@@ -109,6 +114,7 @@ pub struct TurnColumns {
     instruction: Option<String>,
     action_expires_at: Option<StoredTime>,
     response_schema: Option<Json<ResponseSchema>>,
+    reasoning: Option<Json<Reasoning>>,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -192,6 +198,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             finish_reason: None,
             output: None,
             repaired: false,
+            reasoning: row.reasoning.map(|reasoning| reasoning.0),
             usage: row.usage.map(|usage| usage.0),
             tool_calls: column::tool_calls(
                 row.tool_calls,

@@ -28,7 +28,8 @@ relational::statements! {
 
     const END: &str = "\
         update turns set status = ?, reply_seq = ?, degraded = ?, tool_calls = ?, usage = ?, \
-            error = ?, finished_at = ?, action_expires_at = ?, level = null \
+            error = ?, finished_at = ?, action_expires_at = ?, level = null, \
+            reasoning = coalesce(?, reasoning) \
         where tenant_id = ? and id = ?";
 
     const START: &str = "\
@@ -38,7 +39,7 @@ relational::statements! {
 
     const WAIT: &str = concat!(
         "update turns set node_id = null, reply_seq = ?, tool_calls = ?, action_expires_at = ?, \
-            level = ",
+            reasoning = coalesce(?, reasoning), level = ",
         domain::level!(),
         " where tenant_id = ? and id = ?"
     );
@@ -130,6 +131,7 @@ pub(super) fn end<'r>(changes: &mut Changes<'r>, row: &'r TurnEnd) -> Result<(),
             json_unless_empty(row.error.is_none(), &row.error)?,
             row.finished_at.into(),
             row.action_expires_at.into(),
+            json_unless_empty(row.reasoning.is_none(), &row.reasoning)?,
             row.tenant.as_str().into(),
             row.id.into(),
         ],
@@ -165,6 +167,7 @@ pub(super) fn wait<'r>(
             row.reply_seq.into(),
             json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)?,
             row.expires_at.into(),
+            json_unless_empty(row.reasoning.is_none(), &row.reasoning)?,
             row.tenant.as_str().into(),
             row.id.into(),
         ],

@@ -24,6 +24,7 @@ fn lost_round(request: &ModelRequest, calls: &[(&str, Repetition, Option<&str>)]
         state: None,
         requests: Vec::new(),
         is_draft: false,
+        reasoning: None,
     };
     let mut journal = vec![TurnStep::Model(response)];
     for ((name, repetition, status), number) in calls.iter().zip(1..) {

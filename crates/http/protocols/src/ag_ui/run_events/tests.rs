@@ -1,4 +1,7 @@
-use domain::{ConversationId, FinishReason, MessageId, ToolCalled, ToolReturned, TurnPlace, Usage};
+use domain::{
+    ConversationId, FinishReason, MessageId, ReasoningDelta, ToolCalled, ToolReturned, TurnPlace,
+    Usage,
+};
 use serde_json::Map;
 use uuid::Uuid;
 
@@ -228,5 +231,64 @@ fn a_cancelled_turn_is_an_error_to_clients_that_do_not_know_the_outcome() {
         } else {
             assert_eq!(data["code"], "turn_cancelled");
         }
+    }
+}
+
+fn reasoning(from: usize, text: &str) -> TurnEvent {
+    TurnEvent::Reasoning(ReasoningDelta {
+        turn_id: turn_id(),
+        conversation_id: None,
+        from,
+        to: from + text.len(),
+        text: text.to_owned(),
+        attempt: None,
+    })
+}
+
+/// The types of the events about reasoning, and the reasoning.
+fn reasoned(events: &[(Option<String>, Value)]) -> (Vec<&str>, String) {
+    let events = events.iter().map(|(_, event)| event);
+    let types = events
+        .clone()
+        .filter_map(|event| event["type"].as_str()?.strip_prefix("REASONING_"));
+    let is_content = |event: &&Value| event["type"] == "REASONING_MESSAGE_CONTENT";
+    let deltas = events.filter(is_content).map(|event| &event["delta"]);
+    let text = deltas.map(|delta| delta.as_str().unwrap()).collect();
+    (types.collect(), text)
+}
+
+#[test]
+fn reasoning_is_in_messages_of_its_own_and_is_sent_once() {
+    const MESSAGE: [&str; 5] = [
+        "START",
+        "MESSAGE_START",
+        "MESSAGE_CONTENT",
+        "MESSAGE_END",
+        "END",
+    ];
+    let mut turn = vec![reasoning(0, "Hm.")];
+    turn.extend(overlapping());
+    turn.insert(7, reasoning(3, "\n\nSo."));
+    let sent = events(turn, None);
+    let (types, text) = reasoned(&sent);
+    assert_eq!(
+        (types, &*text),
+        ([MESSAGE, MESSAGE].concat(), "Hm.So."),
+        "{sent:?}"
+    );
+    let ids: Vec<_> = sent.iter().filter_map(|(id, _)| id.as_deref()).collect();
+    assert!(ids[0].ends_with(":0:0.0.0.3") && ids[ids.len() - 1].ends_with(".8"));
+    // A client that has lost its stream after each event receives the rest.
+    for (at, (id, _)) in sent.iter().enumerate() {
+        let Some(Ok(cursor)) = id.as_deref().map(str::parse::<EventCursor>) else {
+            continue;
+        };
+        let mut again = vec![reasoning(0, "Hm.\n\nSo.")];
+        again.extend(restored());
+        let rest = events(again, Some(cursor.received));
+        let (_, before) = reasoned(&sent[..=at]);
+        let (types, after) = reasoned(&rest);
+        assert_eq!(before + after.trim_start(), "Hm.So.", "{id:?}");
+        assert!(types.is_empty() || types == MESSAGE, "{types:?}");
     }
 }
