@@ -74,6 +74,15 @@ fn full_rule(text: &str) -> Rule {
     }
 }
 
+fn both_fallbacks(text: &str) -> Vec<Fallback> {
+    let with_model = FallbackModel {
+        engine: "rules".to_owned(),
+        model: text.to_owned(),
+        unknown: fixture::unknown_members(),
+    };
+    vec![text.into(), Fallback::WithModel(with_model)]
+}
+
 fn full_config(text: &str) -> AgentConfig {
     let some = || Some(text.to_owned());
     AgentConfig {
@@ -81,14 +90,7 @@ fn full_config(text: &str) -> AgentConfig {
         allow_hand_over: Some(true),
         allow_unrecorded: Some(true),
         engine: some(),
-        fallbacks: Some(vec![
-            text.into(),
-            Fallback::WithModel(FallbackModel {
-                engine: "rules".to_owned(),
-                model: text.to_owned(),
-                unknown: fixture::unknown_members(),
-            }),
-        ]),
+        fallbacks: Some(both_fallbacks(text)),
         instructions: some(),
         greeting: some(),
         retention: some(),

@@ -14,7 +14,10 @@ use crate::{
     files::upload,
 };
 
-/// A model that calls the clock once before each reply. Returns its port and the bodies of its requests.
+/// The arguments of each call.
+const SUM: &str = r#"{"expression": "2 + 3"}"#;
+
+/// A model that calls the calculator once before each reply. Returns its port and the bodies of its requests.
 fn model() -> (u16, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -52,7 +55,7 @@ fn answer(connection: TcpStream, bodies: &Sender<String>) -> Option<()> {
         let message = if has_result {
             json!({"content": "It is noon."})
         } else {
-            let call = json!({"id": "c", "function": {"name": "clock", "arguments": "{}"}});
+            let call = json!({"id": "c", "function": {"name": "calculator", "arguments": SUM}});
             json!({"tool_calls": [call]})
         };
         let choice = json!({"message": message, "finish_reason": "stop"});
@@ -77,7 +80,7 @@ async fn first_requests(history: Value, turns: usize, files_every: usize) -> Vec
         .start()
         .await;
     let agent = json!({
-        "name": "Ada", "capabilities": ["clock", "orders"],
+        "name": "Ada", "capabilities": ["calculator", "orders"],
         "config": {"engine": "llm", "history": history, "greeting": "Welcome!"},
     });
     let agent = id_of(&api.agent(agent).await);
@@ -147,10 +150,11 @@ async fn a_window_full_of_characters_moves_rarely() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_files_change_once_in_two_turns() {
+async fn the_newest_files_change_twice_in_four_turns() {
     let requests = first_requests(json!({"maxMessages": 100}), 18, 1).await;
     let breaks = breaks(&requests);
-    assert_eq!(breaks, [8, 10, 12, 14, 16]);
+    // In four turns two steps, of two files each.
+    assert_eq!(breaks, [8, 9, 12, 13, 16, 17]);
     assert!(requests[17].contains("The content of file 17."));
     assert!(!requests[17].contains("The content of file 9."));
     assert!(requests[17].contains("[file: "));
