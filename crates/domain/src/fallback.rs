@@ -71,7 +71,6 @@ impl From<&str> for Fallback {
 #[derive(utoipa::ToSchema)]
 #[schema(as = Fallback)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "exists only for its schema")]
 pub enum FallbackSchema {
     /// The name of an engine, with the operator's model.
     Engine(EngineName),

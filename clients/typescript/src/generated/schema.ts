@@ -97,8 +97,8 @@ export interface paths {
         /**
          * Chat with an agent: send a message, receive its reply.
          * @description With `stream: true`, or `Accept: text/event-stream`, the response is a stream of server-sent
-         *     events: `turn.queued` if the turn must wait, `turn.started`, `reply.delta` for each piece of the
-         *     reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
+         *     events: `turn.queued` if the turn must wait, `turn.started`, `reasoning.delta` for each piece of the model's
+         *     reasoning where `showReasoning` shows it, `reply.delta` for each piece of the reply, then exactly one of `turn.completed`, `turn.failed` and `turn.cancelled`. If the
          *     credential expires or is revoked meanwhile, the stream ends without such an event. Closing the
          *     stream does not end the turn. An engine that replies at once, such as `rules`, sends the reply
          *     in one `reply.delta`, or in none if the reply is empty. With `Prefer: respond-async` the
@@ -215,8 +215,8 @@ export interface paths {
         /**
          * Follow the turn of a conversation: the running turn, or else the first queued one, or else the
          *     newest, if it has ended in the last ten minutes.
-         * @description The stream is that of `POST /api/chat` from the beginning of the turn: the text so far is the
-         *     first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
+         * @description The stream is that of `POST /api/chat` from the beginning of the turn: the reasoning so far, if it is shown,
+         *     is one `reasoning.delta`, and the text so far the first `reply.delta`. A client that has lost its stream, or reloads in the middle of a reply,
          *     receives the rest of the reply and its end.
          */
         get: operations["follow_conversation"];
@@ -1150,12 +1150,31 @@ export interface components {
          */
         CapabilityKind: "tool" | "server";
         /** @description The data of an event in the stream of a chat. `type` is the name of the event. */
-        ChatEvent: components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnRequires_action"] | components["schemas"]["ChatTurnResumed"] | components["schemas"]["ChatTurnStarted"];
+        ChatEvent: components["schemas"]["ChatReasoningDelta"] | components["schemas"]["ChatReplyDelta"] | components["schemas"]["ChatToolCalled"] | components["schemas"]["ChatToolReturned"] | components["schemas"]["ChatTurnCancelled"] | components["schemas"]["ChatTurnCompleted"] | components["schemas"]["ChatTurnFailed"] | components["schemas"]["ChatTurnQueued"] | components["schemas"]["ChatTurnRequires_action"] | components["schemas"]["ChatTurnResumed"] | components["schemas"]["ChatTurnStarted"];
         ChatProblem: components["schemas"]["Problem"] & {
             /** @description The conversation of the turn, also if this request created it. */
             conversationId?: components["schemas"]["ConversationId"];
             /** @description The turn that has no reply, or whose reply cannot be returned. */
             turnId?: components["schemas"]["TurnId"];
+        };
+        /** @description The next piece of the model's reasoning. Apply it if `from` is the length received so far; from 0, it begins anew. */
+        ChatReasoningDelta: {
+            /**
+             * Format: int32
+             * @description The number of the attempt to run the turn, as in `reply.delta`.
+             */
+            attempt?: number;
+            conversationId?: components["schemas"]["ConversationId"] | null;
+            /** @description The position in the reasoning at which the text starts. */
+            from: number;
+            /** @description The text. */
+            text: string;
+            /** @description The position at which it ends. */
+            to: number;
+            /** @description The turn. */
+            turnId: components["schemas"]["TurnId"];
+            /** @constant */
+            type: "reasoning.delta";
         };
         /** @description The agent's reply, with the ids of its turn and conversation. */
         ChatReply: {
@@ -2969,7 +2988,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "file_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "file_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "validation_failed" | "file_type_not_accepted" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "invalid_output" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "files_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "own_conversation" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "action_not_found" | "key_not_found" | "client_not_found" | "note_not_found" | "file_not_found" | "message_not_found" | "user_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "conversation_key_in_use" | "file_in_use" | "message_superseded" | "turn_cancelled" | "action_required" | "action_decided" | "action_expired" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "validation_failed" | "file_type_not_accepted" | "file_rejected" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_tool" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "invalid_output" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "files_unavailable" | "overloaded" | "draining" | "upgrading" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -3689,6 +3708,11 @@ export interface components {
              *     without a complete reply.
              */
             output?: unknown;
+            /**
+             * @description The model's reasoning up to now, or a summary of it, at most 64 KiB, however the turn ended. Absent without
+             *     any, in events, and for callers to whom `showReasoning` does not show it.
+             */
+            reasoning?: string;
             /** @description True if the model has had to correct the output; otherwise absent. */
             repaired?: boolean;
             reply?: components["schemas"]["Message"] | null;
