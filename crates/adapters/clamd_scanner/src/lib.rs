@@ -9,7 +9,7 @@ use ports::{BlobStream, BoxError, FileScanner};
 use tokio::time::timeout;
 
 /// The time in which a content must be scanned.
-const MAX_TIME: Duration = Duration::from_secs(60);
+const MAX_TIME: Duration = Duration::from_mins(1);
 
 /// The address of clamd.
 #[derive(Debug, Clone, PartialEq, Eq)]
