@@ -23,20 +23,21 @@ def ask(job):
         "Content-Type": "application/json",
     }
     request = urllib.request.Request(f"{URL}/api/chat", json.dumps(body).encode(), headers)
-    for attempt in range(1, ATTEMPTS + 1):
+    failures = 0
+    while True:
         try:
             with urllib.request.urlopen(request, timeout=120) as response:
                 return {"id": job["id"], "output": json.load(response)["output"]}
         except urllib.error.HTTPError as error:
             problem = json.load(error)
-            if not problem["retryable"] or attempt == ATTEMPTS:
+            # Waiting for a limit is no failure.
+            failures += problem["code"] != "rate_limited"
+            if not problem["retryable"] or failures == ATTEMPTS:
                 return {"id": job["id"], "error": problem["code"]}
-            pause = problem.get("retryAfter", attempt)
+            pause = problem.get("retryAfter", failures)
         except OSError:
             # The service cannot be reached, or the connection was lost.
-            if attempt == ATTEMPTS:
-                raise
-            pause = attempt
+            pause = 2
         time.sleep(pause)
 
 
@@ -48,14 +49,18 @@ def lines(path):
 
 def main(jobs_file, results_file):
     results = Path(results_file)
-    done = lines(results)
+    # Jobs that have failed are tried again.
+    done = [result for result in lines(results) if "output" in result]
     results.write_text("".join(json.dumps(result) + "\n" for result in done))
     known = {result["id"] for result in done}
     jobs = [job for job in lines(Path(jobs_file)) if job["id"] not in known]
+    failed = 0
     with ThreadPoolExecutor(int(os.environ.get("PARALLEL", "16"))) as pool, results.open("a") as out:
         for finished in as_completed([pool.submit(ask, job) for job in jobs]):
-            print(json.dumps(finished.result()), file=out, flush=True)
-    print(f"{len(jobs)} jobs done, {len(known)} were done before")
+            result = finished.result()
+            failed += "error" in result
+            print(json.dumps(result), file=out, flush=True)
+    print(f"{len(jobs) - failed} jobs done, {failed} failed, {len(known)} were done before")
 
 
 if __name__ == "__main__":

@@ -98,9 +98,18 @@ pub struct Candidate {
 
 impl Candidate {
     /// Returns whether a fallback with this name and model is this candidate. A name alone is any model of the engine.
-    fn answers_for(&self, name: &str, model: Option<&str>) -> bool {
+    fn is_duplicate(&self, agent: &Agent, (name, model): (&str, Option<&str>)) -> bool {
         let has_choice = model.is_some() && !self.engine.is_immediate();
-        self.name == name && (!has_choice || self.model.as_deref() == model)
+        self.name == name && (!has_choice || self.asked_model(agent).as_deref() == model)
+    }
+
+    /// Returns the model that is asked: the one that the agent names, or the operator's.
+    fn asked_model(&self, agent: &Agent) -> Option<String> {
+        self.model.clone().or_else(|| {
+            let mut agent = agent.clone();
+            agent.config.llm = None;
+            self.engine.model(&agent)
+        })
     }
 }
 
@@ -178,7 +187,10 @@ impl Engines {
             .and_then(|llm| llm.model.as_deref());
         for (index, (name, named_model)) in self.names(agent).enumerate() {
             let is_fallback = index > 0;
-            if chain.iter().any(|it| it.answers_for(name, named_model)) {
+            if chain
+                .iter()
+                .any(|it| it.is_duplicate(agent, (name, named_model)))
+            {
                 continue;
             }
             let Some(registered) = self.by_name.get(name) else {

@@ -1,6 +1,6 @@
 //! The memory for files that are in memory as a whole: those in the bodies of requests, and those that are fetched.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use domain::{Principal, TenantId};
 use parking_lot::Mutex;
@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 const MAX_BYTES: usize = 128 * 1024 * 1024;
 /// The share of a tenant, so that another one always finds some memory.
 const MAX_TENANT_BYTES: usize = MAX_BYTES / 4 * 3;
-/// The share of a user: one of the largest bodies.
-const MAX_USER_BYTES: usize = MAX_BYTES / 4;
+/// The share of a user: one of the largest bodies, and the files that are fetched for its message.
+const MAX_USER_BYTES: usize = 52 * 1024 * 1024;
 
 /// The memory for the files of all requests of this process.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ impl TakenMemory {
     /// Takes as much as `bytes` need.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         let more = bytes.saturating_sub(self.bytes);
-        if !self.is_free(more) {
+        if !self.try_take(more) {
             return Err(OutOfMemory);
         }
         self.bytes += more;
@@ -89,7 +89,7 @@ impl TakenMemory {
     }
 
     /// Takes more, if it is free.
-    fn is_free(&self, more: usize) -> bool {
+    fn try_take(&self, more: usize) -> bool {
         let mut taken = self.pool.0.taken.lock();
         let is_free = taken.has_room_for(self, more);
         if is_free && more > 0 {
@@ -119,16 +119,20 @@ impl Taken {
 
     fn give_back(&mut self, holder: &TakenMemory) {
         self.all -= holder.bytes;
-        if let Some(of_tenant) = self.tenants.get_mut(&holder.tenant) {
-            *of_tenant -= holder.bytes;
-        }
-        self.tenants.retain(|_, bytes| *bytes > 0);
+        subtract(&mut self.tenants, &holder.tenant, holder.bytes);
         if let Some(user) = &holder.user {
             let user = (holder.tenant.clone(), user.clone());
-            if let Some(of_user) = self.users.get_mut(&user) {
-                *of_user -= holder.bytes;
-            }
-            self.users.retain(|_, bytes| *bytes > 0);
+            subtract(&mut self.users, &user, holder.bytes);
+        }
+    }
+}
+
+/// Subtracts from the bytes of a holder, which is removed when it holds nothing.
+fn subtract<K: Eq + Hash>(taken: &mut HashMap<K, usize>, holder: &K, bytes: usize) {
+    if let Some(of_holder) = taken.get_mut(holder) {
+        *of_holder -= bytes;
+        if *of_holder == 0 {
+            taken.remove(holder);
         }
     }
 }
@@ -175,16 +179,15 @@ mod tests {
         body.grow_to(5).unwrap();
         assert_eq!(body.grow_to(MAX_USER_BYTES + 1), Err(OutOfMemory));
         assert!(take(&ada, 1).is_err());
-        let of_bob = take(&bob, MAX_USER_BYTES).unwrap();
-        let of_key = take(&key, MAX_USER_BYTES).unwrap();
+        let of_bob = take(&bob, MAX_TENANT_BYTES - MAX_USER_BYTES).unwrap();
         assert!(take(&key, 1).is_err(), "the share of the tenant");
         assert!(!memory.of(&key).has_room_for(1));
-        let of_other = take(&other, MAX_USER_BYTES).unwrap();
+        let of_other = take(&other, MAX_BYTES - MAX_TENANT_BYTES).unwrap();
         let another = caller("three", None);
         assert!(take(&another, 1).is_err(), "all memory");
         drop(of_bob);
-        assert!(take(&another, MAX_USER_BYTES).is_ok());
-        drop((body, of_key, of_other));
+        assert!(take(&another, 1).is_ok());
+        drop((body, of_other));
         assert!(take(&key, MAX_TENANT_BYTES).is_ok());
         assert!(take(&key, MAX_TENANT_BYTES + 1).is_err());
         let taken = memory.0.taken.lock();

@@ -61,6 +61,9 @@ pub enum FileError {
     /// There is no blob store, or it does not respond.
     #[error("files are unavailable")]
     Unavailable(#[source] BoxError),
+    /// The scanner does not respond.
+    #[error("the scanner of files is unavailable")]
+    ScannerUnavailable(#[source] BoxError),
     /// It is more than the caller may upload on this day.
     #[error("the quota of uploads is used up")]
     OverQuota {
@@ -123,7 +126,7 @@ impl FileService {
             return Ok(());
         };
         let is_clean = scanner.is_clean(content).await;
-        if is_clean.map_err(FileError::Unavailable)? {
+        if is_clean.map_err(FileError::ScannerUnavailable)? {
             Ok(())
         } else {
             Err(FileError::NotAccepted(FileRefusal::Rejected))

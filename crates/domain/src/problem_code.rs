@@ -99,7 +99,7 @@ problem_codes! {
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
     HomeUnavailable = "home_unavailable", 503, "The home region cannot be reached.", true, "Nothing was changed: send the request again after the seconds in `retryAfter`.";
     IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
-    FilesUnavailable = "files_unavailable", 503, "Files cannot be stored or read now.", true, "Try again later. If it stays so, the operator has to set or to repair `FILES__URL`.";
+    FilesUnavailable = "files_unavailable", 503, "Files cannot be stored or read now.", true, "Try again later. If it stays so, the operator has to repair the store or the scanner of files.";
     Overloaded = "overloaded", 503, "The server is overloaded.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node will reply.";
     Upgrading = "upgrading", 503, "A process of an earlier version still runs.", true, "Try again once the upgrade is complete.";

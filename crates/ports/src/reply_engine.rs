@@ -308,6 +308,12 @@ pub trait ReplyEngine: Send + Sync {
         FileKinds::default()
     }
 
+    /// Returns false for a schema that cannot be a parameter of a request. The agent loop then asks for the reply in
+    /// words.
+    fn takes_schema(&self, _schema: &ResponseSchema) -> bool {
+        true
+    }
+
     /// Sends one request to a model. The stream MUST yield reasoning, text and tool calls and exactly one end, or
     /// an error. It MUST stop all work when it is dropped. MUST NOT call tools.
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError>;

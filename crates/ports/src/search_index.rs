@@ -94,8 +94,8 @@ pub trait SearchIndex: Send + Sync {
         tenant: &TenantId,
     ) -> Result<Option<FollowerPosition>, RepositoryError>;
 
-    /// Removes messages, then stores entries in place of those with the same message, and moves the position, in
-    /// one transaction. Does nothing and returns `false` if the position is not the one before the step. MUST NOT
+    /// Removes messages, then stores entries, at most one for each message, in place of those with the same message, and
+    /// moves the position, in one transaction. Does nothing and returns `false` if the position is not the one before the step. MUST NOT
     /// wait for the lock of the tenant.
     async fn apply(
         &self,

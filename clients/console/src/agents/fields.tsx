@@ -47,7 +47,13 @@ const fallbackText = (fallback: Json): string => {
 
 /** The fallback of a text. */
 const fallbackOf = (text: string, engines: readonly { name: string }[]): Json => {
-  if (text.startsWith("{")) return JSON.parse(text) as Json;
+  if (text.startsWith("{")) {
+    try {
+      return JSON.parse(text) as Json;
+    } catch {
+      return text;
+    }
+  }
   const at = engines.some(({ name }) => name === text) ? -1 : text.indexOf(": ");
   return at < 0 ? text : { engine: text.slice(0, at), model: text.slice(at + 2) };
 };

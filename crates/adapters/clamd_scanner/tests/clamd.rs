@@ -9,7 +9,7 @@ use ports::{BlobError, BlobStream, FileScanner as _};
 const MAX_BYTES: usize = 1024 * 1024;
 
 fn clamd() -> (ClamdProcess, ClamdScanner) {
-    let process = ClamdProcess::start(MAX_BYTES).unwrap();
+    let process = ClamdProcess::start(MAX_BYTES).expect("clamd");
     let scanner = ClamdScanner(ClamdAddress::Tcp(process.place()));
     (process, scanner)
 }
@@ -31,7 +31,7 @@ async fn contents_are_scanned_as_a_whole() {
             false,
         ),
     ] {
-        assert_eq!(clamd.is_clean(content).await.unwrap(), expected);
+        assert_eq!(clamd.is_clean(content).await.expect("clamd"), expected);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The check of one text.
 
 use domain::{
-    FaultCode, InputFault, ResponseSchema, large_integers::has_large_integer,
+    FaultCode, InputFault, ResponseSchema, json, large_integers::has_large_integer,
     response_schema::is_too_deep,
 };
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -26,12 +26,16 @@ pub(crate) fn compile(schema: &ResponseSchema) -> Result<Validator, ValidationEr
 
 /// Returns the value of a text that satisfies a schema.
 pub(crate) fn check(schema: &ResponseSchema, text: &str) -> Result<Value, Vec<InputFault>> {
-    let value: Value = serde_json::from_str(text).map_err(|error| {
+    let (value, found) = json::parse(text.as_bytes()).map_err(|error| {
         vec![fault(
             "",
             &format!("must be JSON and nothing else: {error}"),
         )]
     })?;
+    if found.codes().any(|code| code == FaultCode::DuplicateMember) {
+        // Parsers differ in the member that they take.
+        return Err(vec![fault("", "has an object with the same member twice")]);
+    }
     if has_large_integer(text) {
         // The caller would receive a different, rounded number.
         return Err(vec![fault("", "has an integer of more than 64 bits")]);

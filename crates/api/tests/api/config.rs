@@ -182,7 +182,7 @@ async fn members_of_requests_are_judged_by_the_agents_own_engine() {
         "/config/llm/extraBody/n".to_owned(),
         "unknown_member".to_owned(),
     );
-    assert_eq!(refused.faults(), [expected.clone()]);
+    assert_eq!(refused.faults(), std::slice::from_ref(&expected));
     // The rules ignore the members, and a change of the engine shows the fault.
     let of_rules = json!({"config": {"engine": "rules", "llm": llm}});
     assert_eq!(

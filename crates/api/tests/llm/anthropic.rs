@@ -78,8 +78,8 @@ async fn an_imitation_replies_streams_calls_tools_and_fails() {
     fixture.falls_back(json!({})).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
+/// A model that thinks, calls a tool, and replies with JSON.
+async fn thinking_model() -> Upstream {
     let thinking = thinking_block(0, &["The parcel ", "has 6 * 7 pieces."], "c2lnbmF0dXJl");
     let call = call_block(
         1,
@@ -88,11 +88,16 @@ async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
         &["{\"expression\":", "\"6*7\"}"],
     );
     let output = text_block(0, &["{\"total\":", " 42}"]);
-    let upstream = Upstream::start([
+    Upstream::start([
         message("tool_use", &[thinking, call]),
         message("end_turn", &[output]),
     ])
-    .await;
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
+    let upstream = thinking_model().await;
     let url = upstream.base_url();
     let url = url.strip_suffix("/v1").expect("a version");
     let builder = builder().setting("LLM__INPUTS", "image,pdf");
@@ -113,10 +118,17 @@ async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
     assert_eq!(reply["usage"], usage, "{reply}");
     let turn = fixture.turn(&reply["turnId"]).await;
     assert_eq!(turn["toolCalls"][0]["status"], "ok", "{turn}");
+    assert_eq!(turn["reasoning"], "The parcel has 6 * 7 pieces.", "{turn}");
+    fixture.api.stop().await;
 
     let [first, second] = &upstream.bodies()[..] else {
         panic!("two requests")
     };
+    check_first_body(first, &schema);
+    check_second_body(first, second);
+}
+
+fn check_first_body(first: &Value, schema: &Value) {
     assert_eq!(first["model"], "claude-test");
     assert!(first.get("temperature").is_none(), "{first}");
     assert_eq!(
@@ -129,13 +141,16 @@ async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
         json!({"effort": "medium", "format": format})
     );
     assert_eq!(first["tools"][0]["name"], "calculator");
-    let mark = json!({"type": "ephemeral"});
     let source = json!({"type": "base64", "media_type": "image/png", "data": PNG_BASE64});
     let asked = json!([{"role": "user", "content": [
         {"type": "image", "source": source},
-        {"type": "text", "text": "How many pieces?", "cache_control": mark},
+        {"type": "text", "text": "How many pieces?", "cache_control": {"type": "ephemeral"}},
     ]}]);
     assert_eq!(first["messages"], asked);
+}
+
+/// It continues the first one with the call and its result.
+fn check_second_body(first: &Value, second: &Value) {
     for member in [
         "model",
         "system",
@@ -153,9 +168,8 @@ async fn tools_pictures_schemas_and_reasoning_reach_the_model() {
             {"type": "tool_use", "id": "toolu_1", "name": "calculator", "input": {"expression": "6*7"}},
         ]},
         {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "{\"data\":\"42\",\"status\":\"ok\"}", "cache_control": mark},
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "{\"data\":\"42\",\"status\":\"ok\"}", "cache_control": {"type": "ephemeral"}},
         ]},
     ]);
     assert_eq!(json!(added), expected);
-    fixture.api.stop().await;
 }

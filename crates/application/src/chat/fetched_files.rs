@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{FaultCode, FileName, InputFault, Principal};
 use ports::DocumentError;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     ChatContext,
@@ -51,8 +51,7 @@ impl<'a> Fetcher<'a> {
             ChatError::Invalid(vec![fault])
         };
         let late = |_elapsed| fault("the files of the message could not be fetched in time");
-        let memory = timeout_at(self.deadline, self.memory()).await;
-        let memory = memory.map_err(|_elapsed| ChatError::Overloaded)?;
+        let memory = self.memory().await?;
         let fetching = self.context.files.fetch(&address.url, self.bytes_left);
         let fetched = timeout_at(self.deadline, fetching).await.map_err(late)?;
         let file = fetched.map_err(|error| {
@@ -78,12 +77,15 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    async fn memory(&mut self) -> HeldMemory {
+    /// Returns the memory for the files, once there is some. The time to fetch them begins then.
+    async fn memory(&mut self) -> Result<HeldMemory, ChatError> {
         if let Some(memory) = &self.memory {
-            return memory.clone();
+            return Ok(memory.clone());
         }
         let mut memory = self.context.files.memory_of(self.caller);
-        memory.wait_for(MAX_BYTES).await;
-        self.memory.insert(Arc::new(memory)).clone()
+        let taken = timeout(MAX_TIME, memory.wait_for(MAX_BYTES)).await;
+        taken.map_err(|_elapsed| ChatError::Overloaded)?;
+        self.deadline = Instant::now() + MAX_TIME;
+        Ok(self.memory.insert(Arc::new(memory)).clone())
     }
 }

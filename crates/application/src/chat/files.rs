@@ -130,17 +130,16 @@ pub(super) async fn scan_files(
     context: &ChatContext,
     judged: &[JudgedFile],
 ) -> Result<(), ChatError> {
-    for (index, file) in judged.iter().enumerate() {
+    let scans = judged.iter().enumerate().map(|(index, file)| async move {
         let Source::New(new) = &file.source else {
-            continue;
+            return Ok(());
         };
         match context.files.scan(new.pieces()).await {
-            Err(FileError::NotAccepted(refusal)) => {
-                return Err(ChatError::FileRefused { index, refusal });
-            }
-            scanned => scanned?,
+            Err(FileError::NotAccepted(refusal)) => Err(ChatError::FileRefused { index, refusal }),
+            scanned => Ok(scanned?),
         }
-    }
+    });
+    try_join_all(scans).await?;
     Ok(())
 }
 
@@ -309,7 +308,7 @@ async fn inputs_of(request: &ModelRequest, chain: &[Candidate]) -> Option<FileKi
     }
     let mut inputs: Option<FileKinds> = None;
     for candidate in chain.iter().filter(|it| !it.engine.is_immediate()) {
-        let own = candidate.engine.inputs(&request.agent.config).await;
+        let own = candidate.inputs(request).await;
         inputs = Some(inputs.unwrap_or_default().or(own));
     }
     inputs

@@ -238,9 +238,12 @@ impl<S: ReplySink> AgentLoop<'_, S> {
             return Ok(false);
         };
         self.request.steps = journal.model_steps();
-        // The step that a decision of staff carries over may be that of another engine.
+        // The step that a decision of staff carries over may be that of another engine or model.
+        let model = self.candidate.engine.model(&self.request.agent);
         for step in &mut self.request.steps {
-            if step.response.engine != self.candidate.name {
+            let asked = step.response.requests.last();
+            let is_of_model = asked.is_none_or(|asked| asked.model == model);
+            if step.response.engine != self.candidate.name || !is_of_model {
                 Arc::make_mut(step).response.state = None;
             }
         }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use domain::{
-    FinishReason, HistoryMessage, LlmSettings, ModelStep, PastCalls, PastEnding, Problem,
-    ProblemCode, Role, history::past_calls::without_state, tool_call::json_bytes,
+    FileKinds, FinishReason, HistoryMessage, LlmSettings, ModelStep, PastCalls, PastEnding,
+    Problem, ProblemCode, Role, history::past_calls::without_state, tool_call::json_bytes,
 };
 use futures::StreamExt;
 use ports::{ModelChunk, ModelRequest, ReplyEngine, ReplyError, RequestedCall, UnusableReply};
@@ -96,6 +96,14 @@ pub(super) fn request_to(candidate: &Candidate, request: &ModelRequest) -> Model
         move_to_history(&mut request);
     }
     request
+}
+
+impl Candidate {
+    /// Returns the kinds of files that the model takes which receives a request.
+    pub(crate) async fn inputs(&self, request: &ModelRequest) -> FileKinds {
+        let request = request_to(self, request);
+        self.engine.inputs(&request.agent.config).await
+    }
 }
 
 /// Moves the earlier steps of a request into its history, after the message for which they were made.

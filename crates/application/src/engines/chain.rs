@@ -89,12 +89,7 @@ pub(crate) async fn run_engine_chain(
         return Err(failure.unwrap_or_else(|| no_engine_called(None)));
     }
     let mut shortest_wait = None;
-    let begun_by = journal.and_then(Journal::engine);
-    let may_reply = |it: &&Candidate| {
-        let begun_by = begun_by.as_ref();
-        begun_by.is_none_or(|(name, model)| *name == it.name && asks(it, request, model.as_ref()))
-    };
-    for candidate in chain.iter().filter(may_reply) {
+    for candidate in possible(chain, request, journal.and_then(Journal::engine)) {
         let permit = match candidate.breakers.enter() {
             Ok(permit) => permit,
             Err(wait) => {
@@ -115,7 +110,7 @@ pub(crate) async fn run_engine_chain(
             Ok(end) => return Ok(complete(message_id, candidate, end, sink)),
             Err(error) => {
                 log_failure(candidate, request, sink.origin(), &error);
-                failure = Some(problem_of(&error));
+                failure = Some(problem_of(candidate, &error));
                 if is_final(failure.as_ref()) || sink.with_reply(|reply| !reply.is_empty()) {
                     break;
                 }
@@ -123,6 +118,23 @@ pub(crate) async fn run_engine_chain(
         }
     }
     Err(failure.unwrap_or_else(|| no_engine_called(shortest_wait)))
+}
+
+/// Returns the engines that may reply: where one has begun, with its model, no other. If the operator has exchanged the
+/// model since, another one of the same engine goes on.
+fn possible<'c>(
+    chain: &'c [Candidate],
+    request: &ModelRequest,
+    begun_by: Option<(String, Option<String>)>,
+) -> Vec<&'c Candidate> {
+    let Some((name, model)) = begun_by else {
+        return chain.iter().collect();
+    };
+    let mut of_engine = chain.iter().filter(|it| it.name == name);
+    let same = of_engine
+        .clone()
+        .find(|it| asks(it, request, model.as_ref()));
+    same.or_else(|| of_engine.next()).into_iter().collect()
 }
 
 /// Returns whether a candidate asks this model, where another one asks the same engine.
@@ -155,7 +167,7 @@ pub(crate) async fn reply_without_tools(
         Ok(end) => Ok(Some(complete(message_id, candidate, end, sink))),
         Err(error) => {
             log_failure(candidate, request, sink.origin(), &error);
-            Err(problem_of(&error))
+            Err(problem_of(candidate, &error))
         }
     }
 }
@@ -173,11 +185,13 @@ fn is_final(failure: Option<&Problem>) -> bool {
 }
 
 /// Returns the problem that clients receive for a failure.
-fn problem_of(failure: &ReplyFailure) -> Problem {
+fn problem_of(candidate: &Candidate, failure: &ReplyFailure) -> Problem {
     match failure {
         ReplyFailure::Engine(error) => engine_problem(error),
         ReplyFailure::InvalidOutput(faults) => Problem {
             errors: faults.iter().cloned().map(Into::into).collect(),
+            // An engine that computes replies from the request alone gives the same one again.
+            retryable: !candidate.engine.is_immediate(),
             ..Problem::new(ProblemCode::InvalidOutput)
         },
     }

@@ -119,9 +119,12 @@ impl FileService {
 
     /// Scans a content in the blob store.
     async fn scan_placed(&self, placed: &mut PlacedContent) -> Result<(), FileError> {
-        let blobs = self.blobs()?;
-        let content = blobs.read(placed.blob, 0..placed.received.bytes).await?;
-        match self.scan(content).await {
+        let range = 0..placed.received.bytes;
+        let scanned = match self.blobs()?.read(placed.blob, range).await {
+            Ok(content) => self.scan(content).await,
+            Err(error) => Err(error.into()),
+        };
+        match scanned {
             Err(FileError::NotAccepted(refusal)) => placed.received.media_type = Err(refusal),
             Err(error) => {
                 self.remove([placed.blob].into_iter()).await;

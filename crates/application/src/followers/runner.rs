@@ -28,6 +28,8 @@ const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The pause after a round while the logs grow, in proportion to the time that the round took. For the rest of the
 /// time, the processor and the disk serve those who write.
 const PAUSE_PER_WORK: u32 = 9;
+/// The longest pause, also after a round that waited for the store.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The time without a new event after which nobody seems to write. The heads are read every second.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -101,8 +103,11 @@ impl FollowerRunner {
                     }
                 }
             }
-            let pause = begun.elapsed() * PAUSE_PER_WORK;
+            let pause = MAX_PAUSE.min(begun.elapsed() * PAUSE_PER_WORK);
             if has_more {
+                if self.heads.has_changed().unwrap_or_default() {
+                    grown_at = Instant::now();
+                }
                 if grown_at.elapsed() < QUIET {
                     sleep(pause).await;
                 }

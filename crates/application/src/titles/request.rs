@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{Agent, AgentConfig, LlmSettings, TenantId, TitlesConfig};
+use domain::{Agent, AgentConfig, LlmSettings, ReasoningEffort, TenantId, TitlesConfig};
 use ports::ModelRequest;
 use serde_json::json;
 
@@ -66,8 +66,12 @@ fn llm(own: &AgentConfig, titles: &TitlesConfig) -> LlmSettings {
         model: titles.model.clone().or(own.model),
         max_output_tokens: Some(tokens.min(OUTPUT_TOKENS)),
         stop: None,
-        // Nobody sees it.
+        // Nobody sees it, and it shares the tokens with the title.
         show_reasoning: None,
+        reasoning_effort: own.reasoning_effort.map(|effort| match effort {
+            ReasoningEffort::None => effort,
+            _ => ReasoningEffort::Minimal,
+        }),
         ..own
     }
 }

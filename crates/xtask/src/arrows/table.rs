@@ -132,6 +132,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     ("hyper", &["home_client"]),
     ("rmcp", &["mcp_tools"]),
+    ("clamav-client", &["clamd_scanner"]),
     // The domain and the ports are synchronous or traits alone; use cases and adapters need a
     // runtime.
     (
@@ -157,6 +158,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "web_documents",
             "home_client",
             "json_schemas",
+            "clamd_scanner",
             "server",
             "kit",
             "regions",

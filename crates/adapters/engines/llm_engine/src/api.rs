@@ -1,6 +1,7 @@
 //! The interfaces of servers.
 
 use domain::FileKinds;
+use serde_json::Value;
 
 use crate::{
     anthropic::{self, EventReader},
@@ -59,6 +60,14 @@ impl LlmApi {
         match self {
             Self::OpenAi => &openai::OWN_MEMBERS,
             Self::Anthropic => &anthropic::OWN_MEMBERS,
+        }
+    }
+
+    /// Returns whether a schema can be a parameter of requests.
+    pub(crate) fn takes_schema(self, schema: &Value) -> bool {
+        match self {
+            Self::OpenAi => true,
+            Self::Anthropic => anthropic::takes_schema(schema),
         }
     }
 

@@ -4,8 +4,15 @@ use domain::ReasoningEffort;
 
 /// How models that reason in any case refuse to do without, at Anthropic.
 const WITHOUT_REASONING: &str = "thinking.type.disabled";
+/// How models that reason refuse an effort, at Anthropic.
+const EFFORT_ALONE: &str = "effort parameter";
 
-/// The efforts that a model refuses.
+/// The bits of all efforts.
+const EFFORTS: u8 = 0x7f;
+/// The bit of reasoning as such.
+const REASONING: u8 = 0x80;
+
+/// The efforts that a model refuses, and whether it refuses to reason as the service asks for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RefusedEfforts(u8);
 
@@ -16,6 +23,8 @@ pub(crate) enum EffortRefusal {
     Value,
     /// The parameter with any value.
     Parameter,
+    /// Reasoning with any effort.
+    Reasoning,
 }
 
 impl EffortRefusal {
@@ -29,17 +38,15 @@ impl EffortRefusal {
             "support thinking",
             // Anthropic.
             "adaptive thinking is not",
-            "effort parameter",
+            EFFORT_ALONE,
             WITHOUT_REASONING,
         ];
         const OF_VALUES: [&str; 5] = ["value", "should be", "must be", "one of", WITHOUT_REASONING];
         let has_one = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        has_one(&NAMES).then(|| {
-            if has_one(&OF_VALUES) {
-                Self::Value
-            } else {
-                Self::Parameter
-            }
+        has_one(&NAMES).then(|| match () {
+            () if has_one(&OF_VALUES) => Self::Value,
+            () if text.contains(EFFORT_ALONE) => Self::Parameter,
+            () => Self::Reasoning,
         })
     }
 }
@@ -58,16 +65,17 @@ impl RefusedEfforts {
         }
     }
 
-    /// Returns whether the model refuses the parameter, whatever its value.
-    pub(crate) fn are_all(self) -> bool {
-        self.0 == u8::MAX
+    /// Returns whether the model refuses to reason as the service asks for it.
+    pub(crate) fn has_reasoning(self) -> bool {
+        self.0 & REASONING != 0
     }
 
     /// Returns the efforts that are refused after another refusal.
     pub(crate) fn and(self, refusal: EffortRefusal, sent: Option<ReasoningEffort>) -> Self {
         match refusal {
             EffortRefusal::Value => Self(self.0 | sent.and_then(bit).unwrap_or_default()),
-            EffortRefusal::Parameter => Self(u8::MAX),
+            EffortRefusal::Parameter => Self(self.0 | EFFORTS),
+            EffortRefusal::Reasoning => Self(EFFORTS | REASONING),
         }
     }
 }
@@ -108,10 +116,15 @@ mod tests {
 
     #[test]
     fn a_model_without_the_parameter_receives_none() {
-        let refused = RefusedEfforts::default().and(EffortRefusal::Parameter, None);
-        assert!(refused.are_all());
-        for effort in ReasoningEffort::ALL {
-            assert_eq!(refused.sent_for(*effort), None);
+        for (refusal, has_reasoning) in [
+            (EffortRefusal::Parameter, false),
+            (EffortRefusal::Reasoning, true),
+        ] {
+            let refused = RefusedEfforts::default().and(refusal, None);
+            assert_eq!(refused.has_reasoning(), has_reasoning);
+            for effort in ReasoningEffort::ALL {
+                assert_eq!(refused.sent_for(*effort), None);
+            }
         }
     }
 
@@ -130,19 +143,19 @@ mod tests {
     )]
     #[case(
         "unrecognized request argument supplied: reasoning_effort",
-        Some(EffortRefusal::Parameter)
+        Some(EffortRefusal::Reasoning)
     )]
     #[case(
         "argument not supported on this model: reasoningeffort",
-        Some(EffortRefusal::Parameter)
+        Some(EffortRefusal::Reasoning)
     )]
     #[case(
         "\"llama3.2\" does not support thinking",
-        Some(EffortRefusal::Parameter)
+        Some(EffortRefusal::Reasoning)
     )]
     #[case(
         "adaptive thinking is not supported on this model",
-        Some(EffortRefusal::Parameter)
+        Some(EffortRefusal::Reasoning)
     )]
     #[case(
         "this model does not support the effort parameter.",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentConfig, FileKinds, InputFault};
+use domain::{Agent, AgentConfig, FileKinds, InputFault, ResponseSchema};
 use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
@@ -47,6 +47,10 @@ impl ReplyEngine for LlmReplyEngine {
 
     fn faults(&self, config: &AgentConfig) -> Vec<InputFault> {
         self.models.upstream().extra_body.faults(config)
+    }
+
+    fn takes_schema(&self, schema: &ResponseSchema) -> bool {
+        self.models.upstream().api.takes_schema(schema.value())
     }
 
     fn is_reachable(&self) -> bool {

@@ -54,11 +54,12 @@ impl<S: ReplySink> AgentLoop<'_, S> {
     /// Chooses how the model learns the schema.
     pub(super) fn choose_schema_support(&mut self) {
         let Some(schema) = &self.schema else { return };
-        let is_parameter = match self.support() {
-            SchemaSupport::Always => true,
-            SchemaSupport::WithoutTools => self.request.tools.is_empty(),
-            SchemaSupport::AsText => false,
-        };
+        let is_parameter = self.candidate.engine.takes_schema(schema)
+            && match self.support() {
+                SchemaSupport::Always => true,
+                SchemaSupport::WithoutTools => self.request.tools.is_empty(),
+                SchemaSupport::AsText => false,
+            };
         self.request.response_schema = is_parameter.then(|| schema.clone());
     }
 

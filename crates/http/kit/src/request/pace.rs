@@ -12,21 +12,27 @@ use crate::problem::ApiError;
 
 /// The average number of bytes in a second that must arrive, once the deadline of other bodies is over.
 const MIN_BYTES_PER_SECOND: u64 = 16 * 1024;
+/// The longest time that a client gains by sending faster: what it has sent may be in memory meanwhile.
+const MAX_LEAD: Duration = Duration::from_mins(1);
 
 /// The pace of a body that is being received.
 pub(crate) struct Pace {
     /// The time within which the next bytes must arrive, and after which their rate counts.
     deadline: Duration,
     started: Instant,
+    /// The time at which the client would be too slow without another byte.
+    due: Instant,
     received: u64,
 }
 
 impl Pace {
     /// Begins to receive a body.
     pub(crate) fn new(deadline: Duration) -> Self {
+        let now = Instant::now();
         Self {
             deadline,
-            started: Instant::now(),
+            started: now,
+            due: now,
             received: 0,
         }
     }
@@ -44,9 +50,10 @@ impl Pace {
         };
         let part = part.map_err(|error| cut_off(&error))?;
         self.received += part.len() as u64;
-        let elapsed = self.started.elapsed();
-        let is_slow = self.received / MIN_BYTES_PER_SECOND < elapsed.as_secs();
-        if elapsed > self.deadline && is_slow {
+        let now = Instant::now();
+        let gained = Duration::from_micros(part.len() as u64 * 1_000_000 / MIN_BYTES_PER_SECOND);
+        self.due = (self.due + gained).min(now + MAX_LEAD);
+        if now > self.started + self.deadline && now > self.due {
             return Err(too_slow());
         }
         Ok(Some(part))

@@ -72,10 +72,16 @@ const fn status(problem: &Problem) -> u16 {
     }
 }
 
+/// The longest time for which the official clients wait before they repeat a request.
+const MAX_WAIT_SECONDS: u32 = 60;
+
 /// Returns whether the client should repeat the request. A busy conversation takes longer than the few
-/// seconds for which the official clients wait.
+/// seconds for which the official clients wait, and so does the next day of a quota.
 fn is_worth_repeating(problem: &Problem) -> bool {
-    problem.retryable && problem.code != ProblemCode::ConversationBusy
+    let is_soon = problem
+        .retry_after
+        .is_none_or(|wait| wait <= MAX_WAIT_SECONDS);
+    problem.retryable && problem.code != ProblemCode::ConversationBusy && is_soon
 }
 
 /// Returns the title and the detail or, since there is no member for them, the faults.

@@ -45,7 +45,8 @@ impl EventReader {
         key: Option<&str>,
         response: &mut ResponseAccumulator,
     ) -> Result<StreamState, LlmError> {
-        if let Some(text) = self.template.text(json) {
+        let text = self.template.text(json);
+        if let Some(text) = text.filter(|_| !self.is_interrupted) {
             response.push_text(text)?;
             return Ok(StreamState::Open);
         }

@@ -10,6 +10,7 @@ mod usage;
 
 pub(crate) use event_reader::EventReader;
 pub(crate) use request::request_body;
+pub(crate) use schema::takes_schema;
 
 /// The path of requests below a base URL.
 pub(crate) const PATH: [&str; 1] = ["messages"];

@@ -143,8 +143,12 @@ fn stop_sequences(settings: Option<&LlmSettings>) -> Vec<&str> {
 /// Returns how the model thinks, and its effort. Without an effort and without anybody who may see the reasoning, both
 /// are left to the model.
 fn thinking(demands: &Demands<'_>) -> (Option<Thinking>, Option<&'static str>) {
+    if demands.tool_use.choice != ToolChoice::Auto {
+        // The API refuses to think before a call that it is forced to make.
+        return (None, None);
+    }
     let dialect = demands.dialect;
-    let shows = demands.shows_reasoning && !dialect.refused_efforts.are_all();
+    let shows = demands.shows_reasoning && !dialect.refused_efforts.has_reasoning();
     let display = if shows { "summarized" } else { "omitted" };
     let effort = match dialect.effort_for(demands.settings) {
         Some(ReasoningEffort::None) => return (Some(Thinking::Disabled), None),

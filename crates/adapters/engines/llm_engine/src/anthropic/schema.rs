@@ -18,7 +18,30 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// Returns the schema that is sent.
+/// Returns whether the API accepts the schema: it takes only objects whose members are known.
+pub(crate) fn takes_schema(schema: &Value) -> bool {
+    match schema {
+        Value::Array(parts) => parts.iter().all(takes_schema),
+        Value::Object(members) => {
+            let is_open = members
+                .get("additionalProperties")
+                .is_some_and(|it| it != false);
+            let has_members = members.contains_key("properties") || members.contains_key("$ref");
+            (!describes_object(members) || (has_members && !is_open))
+                && members.values().all(takes_schema)
+        }
+        _ => true,
+    }
+}
+
+fn describes_object(schema: &Map<String, Value>) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|it| it == "object"),
+        kind => kind.is_some_and(|it| it == "object"),
+    }
+}
+
+/// Returns the schema that is sent, if the API accepts it.
 pub(super) fn accepted_schema(schema: &Value) -> Value {
     let Some(members) = schema.as_object() else {
         return schema.clone();
@@ -31,8 +54,7 @@ pub(super) fn accepted_schema(schema: &Value) -> Value {
             described.insert(name.clone(), value.clone());
         }
     }
-    let is_object = members.get("type").is_some_and(|it| it == "object");
-    if is_object {
+    if describes_object(members) {
         // The API accepts no other objects.
         accepted
             .entry("additionalProperties")
@@ -92,12 +114,8 @@ mod tests {
         json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "enum": ["x", null]}}, "required": ["a"], "additionalProperties": false})
     )]
     #[case::open(
-        json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {"a": {"type": "object"}}}),
-        json!({"type": "object", "properties": {"a": {"type": "object", "additionalProperties": false}}, "additionalProperties": false})
-    )]
-    #[case::explicitly_open(
-        json!({"type": "object", "additionalProperties": {"type": "string"}}),
-        json!({"type": "object", "additionalProperties": {"type": "string"}})
+        json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {"a": {"type": ["object", "null"], "properties": {}}}}),
+        json!({"type": "object", "properties": {"a": {"type": ["object", "null"], "properties": {}, "additionalProperties": false}}, "additionalProperties": false})
     )]
     #[case::limits(
         json!({"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "integer", "description": "Pieces.", "minimum": 1}}),
@@ -108,11 +126,24 @@ mod tests {
         json!({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "description": "{\"format\":\"zip\"}"}]})
     )]
     #[case::references(
-        json!({"oneOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "object"}}}),
-        json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "object", "additionalProperties": false}}})
+        json!({"oneOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "object", "properties": {}}}}),
+        json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"type": "object", "properties": {}, "additionalProperties": false}}})
     )]
     #[case::no_schema(json!(true), json!(true))]
     fn what_the_api_does_not_accept_is_described(#[case] schema: Value, #[case] expected: Value) {
         assert_eq!(accepted_schema(&schema), expected);
+    }
+
+    #[rstest]
+    #[case(json!({"type": "object"}), false)]
+    #[case(json!({"type": "object", "additionalProperties": {"type": "string"}}), false)]
+    #[case(json!({"type": "object", "properties": {}, "additionalProperties": true}), false)]
+    #[case(json!({"type": "object", "properties": {"a": {"type": ["null", "object"]}}}), false)]
+    #[case(json!({"anyOf": [{"type": "string"}, {"type": "object"}]}), false)]
+    #[case(json!({"type": "object", "properties": {"a": {"type": "string"}}}), true)]
+    #[case(json!({"type": "array", "items": {"type": "integer"}}), true)]
+    #[case(json!(true), true)]
+    fn objects_with_unknown_members_are_not_taken(#[case] schema: Value, #[case] expected: bool) {
+        assert_eq!(takes_schema(&schema), expected);
     }
 }

@@ -293,14 +293,16 @@ async fn with_keys<'e>(
     let mut keyed = BTreeMap::new();
     let mut unplaced: Vec<_> = entries.iter().map(|entry| (entry.order, entry)).collect();
     while !unplaced.is_empty() {
+        let mut placed = Vec::new();
         for (mut key, entry) in unplaced.drain(..) {
             while keyed.contains_key(&key) {
                 key += 1;
             }
             keyed.insert(key, entry);
+            placed.push(key);
         }
         let taken: Vec<i64> = sqlx::query_scalar(TAKEN_KEYS)
-            .bind(json(&keyed.keys().collect::<Vec<_>>()))
+            .bind(json(&placed))
             .fetch_all(&mut *connection)
             .await
             .map_err(from_sqlx)?;
