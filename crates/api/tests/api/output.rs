@@ -204,7 +204,8 @@ async fn replies_of_rules_are_checked_too() {
     let reply = api.chat(chat("number 12")).await;
     assert_eq!(reply["output"], json!({"a": 12}));
     let failed = api.writer().post("/api/chat", chat("Hello")).await;
-    failed.problem(ProblemCode::InvalidOutput);
+    let problem = failed.problem(ProblemCode::InvalidOutput);
+    assert_eq!(problem["retryable"], false);
     api.stop().await;
 }
 

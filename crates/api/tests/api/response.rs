@@ -198,8 +198,8 @@ impl ApiResponse {
         let is_page = body["type"].as_str().is_some_and(|it| it.ends_with(&page));
         assert!(is_page, "{body}");
         assert_eq!(body["title"], code.title());
-        // Of all engine failures, only a truncated reply is retryable.
-        if code != ProblemCode::EngineFailed {
+        // Of all engine failures, only a truncated reply is retryable; an invalid output is, unless it is that of rules.
+        if !matches!(code, ProblemCode::EngineFailed | ProblemCode::InvalidOutput) {
             assert_eq!(body["retryable"], code.is_retryable(), "{body}");
         }
         assert_eq!(body["requestId"], self.header("x-request-id"));
