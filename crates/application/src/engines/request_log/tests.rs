@@ -158,32 +158,34 @@ async fn an_engine_without_a_model_has_usage_but_no_requests() {
     assert_eq!(usage, Some(tokens(4)));
 }
 
-#[rstest]
-#[case::as_asked(&[("model", || Ok(response("Hello", 4)))], Some("model of Ada"))]
-#[case::as_reported(&[("model", || Ok(response_of(Some("ada-7"), "Hello", 4)))], Some("ada-7"))]
-#[case::no_name(&[("model", || Ok(response_of(Some("ada\u{7}"), "Hello", 4)))], Some("model of Ada"))]
-#[case::of_rules(&[("rules", || Ok(response_of(Some("ada-7"), "Hello", 4)))], None)]
-#[case::of_the_fallback(
-    &[
+async fn model_of(engines: &[(&'static str, Response)]) -> Option<String> {
+    replied(engines).await.0.expect("a reply").model
+}
+
+#[tokio::test]
+async fn a_reply_has_the_reported_model_or_else_the_one_that_was_asked_for() {
+    let silent = model_of(&[("model", || Ok(response("Hello", 4)))]).await;
+    assert_eq!(silent.as_deref(), Some("model of Ada"));
+    let named = model_of(&[("model", || Ok(response_of(Some("ada-7"), "Hello", 4)))]).await;
+    assert_eq!(named.as_deref(), Some("ada-7"));
+    let misnamed = model_of(&[("model", || Ok(response_of(Some("ada\u{7}"), "Hello", 4)))]).await;
+    assert_eq!(misnamed.as_deref(), Some("model of Ada"));
+    let rules = model_of(&[("rules", || Ok(response_of(Some("ada-7"), "Hello", 4)))]).await;
+    assert_eq!(rules, None);
+}
+
+#[tokio::test]
+async fn a_response_that_is_no_part_of_the_reply_does_not_tell_its_model() {
+    let fallback = model_of(&[
         ("a-model", || Ok(response_of(Some("ada-7"), "", 3))),
         ("b-model", || Ok(response_of(Some("bob-8"), "Hello", 4))),
-    ],
-    Some("bob-8")
-)]
-#[case::of_rules_as_the_fallback(
-    &[
+    ]);
+    assert_eq!(fallback.await.as_deref(), Some("bob-8"));
+    let rules = model_of(&[
         ("a-model", || Ok(response_of(Some("ada-7"), "", 3))),
         ("b-rules", || Ok(response("Hello", 4))),
-    ],
-    None
-)]
-#[tokio::test]
-async fn a_reply_has_its_model(
-    #[case] engines: &[(&'static str, Response)],
-    #[case] expected: Option<&str>,
-) {
-    let (reply, ..) = replied(engines).await;
-    assert_eq!(reply.unwrap().model.as_deref(), expected);
+    ]);
+    assert_eq!(rules.await, None);
 }
 
 /// A step of a journal, before which a request has failed.
