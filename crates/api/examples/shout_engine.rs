@@ -24,6 +24,7 @@ impl ReplyEngine for ShoutEngine {
         let end = ModelChunk::End {
             finish_reason: FinishReason::Stop,
             usage: None,
+            model: None,
             state: None,
         };
         Ok(stream::iter([Ok(ModelChunk::Text(shouted)), Ok(end)]).boxed())

@@ -52,6 +52,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
         retry_of: None,
         reply: None,
         engine: None,
+        model: None,
         degraded: false,
         finish_reason: None,
         usage: None,

@@ -83,13 +83,17 @@ pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Store) {
     assert_eq!((message.id, message.seq), (partial.message_id, 2));
     assert_eq!(message.content, partial.content);
     assert_eq!(message.engine, Some(partial.engine.clone()));
+    assert_eq!(message.model, partial.model);
     assert_eq!(message.finish_reason, Some(FinishReason::Cancelled));
     assert_eq!(message.agent_version, Some(1));
     let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(turn.status, TurnStatus::Cancelled);
     assert_eq!(turn.reply, Some(message));
-    assert_eq!(turn.engine, Some(partial.engine));
+    assert_eq!(
+        (turn.engine, turn.model),
+        (Some(partial.engine), partial.model)
+    );
     assert_eq!(turn.finish_reason, Some(FinishReason::Cancelled));
     assert_eq!(
         lookup::state(storage, conversation.id)

@@ -42,6 +42,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
     let message = Message {
         turn_id: Some(begin.turn_id),
         engine: Some(reply.engine.clone()),
+        model: reply.model.clone(),
         agent_version: Some(1),
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,
@@ -51,6 +52,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
         status: TurnStatus::Completed,
         reply: Some(message.clone()),
         engine: Some(reply.engine),
+        model: reply.model,
         degraded: true,
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,

@@ -54,6 +54,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
         retry_of: None,
         reply: Some(stored[1].clone()),
         engine: Some(turn.reply.engine),
+        model: turn.reply.model,
         degraded: false,
         finish_reason: Some(turn.reply.finish_reason),
         usage: None,

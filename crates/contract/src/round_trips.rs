@@ -211,6 +211,7 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
     turn.begin.metadata = [(text.to_owned(), text.to_owned())].into();
     text.clone_into(&mut turn.reply.content);
     text.clone_into(&mut turn.reply.engine);
+    turn.reply.model = Some(text.to_owned());
     turn.reply.tool_calls = vec![domain::ToolCall {
         id: text.to_owned(),
         at: usize::try_from(u32::MAX).unwrap_or(0),
@@ -245,6 +246,7 @@ pub async fn turns_are_read_back_as_written(storage: &Store) {
         assert_eq!(found.turn.metadata, begin.metadata);
         assert_eq!(found.turn.tool_calls, reply.tool_calls);
         assert_eq!(found.turn.engine, Some(reply.engine));
+        assert_eq!(found.turn.model, reply.model);
         let messages = lookup::messages(storage, begin.target.id()).await;
         let texts: Vec<_> = messages.iter().map(|message| &*message.content).collect();
         assert_eq!(texts, [*text, *text]);

@@ -80,6 +80,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
         created_at: messages[2].created_at,
         author: None,
         engine: None,
+        model: None,
         agent_version: None,
         finish_reason: None,
         output: None,

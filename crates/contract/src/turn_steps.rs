@@ -86,6 +86,7 @@ fn all_steps() -> Vec<TurnStep> {
             shown_to: ShowReasoning::Everyone,
         }),
         engine: text(),
+        model: Some(text()),
         text: text(),
         requests: Vec::new(),
         is_draft: false,

@@ -29,6 +29,9 @@ pub struct ChatReply {
     pub agent_version: i64,
     /// The engine that produced the reply; null without one.
     pub engine: Option<String>,
+    /// The model that produced the reply, as its provider names it, or else as it was asked for. Null without one,
+    /// if several replied to the requests of the turn, and if nothing names it.
+    pub model: Option<String>,
     /// True if a fallback replied in place of the agent's engine.
     pub degraded: bool,
     /// The reason why the reply ended.
@@ -71,6 +74,7 @@ impl ChatReply {
             agent_id: turn.agent_id,
             agent_version: turn.agent_version,
             engine: None,
+            model: None,
             degraded: false,
             finish_reason: FinishReason::HandedOver,
             usage: None,

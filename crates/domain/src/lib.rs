@@ -127,7 +127,7 @@ pub use id::{
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use level::LEVEL;
 pub use live::{ReasoningDelta, ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
-pub use llm_settings::{LlmSettings, ReasoningEffort, ShowReasoning};
+pub use llm_settings::{LlmSettings, ReasoningEffort, ShowReasoning, is_model_name};
 pub use memory::MemorySize;
 pub use message::{Author, AuthorKind, Message, MessageError, Role};
 pub use note::{Note, NoteDraft};

@@ -36,6 +36,11 @@ open_enum! {
     }
 }
 
+/// Returns whether a text can be the name of a model: 1 to 256 characters, without control characters.
+pub fn is_model_name(text: &str) -> bool {
+    (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control)
+}
+
 /// A text at which the reply ends.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]

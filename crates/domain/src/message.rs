@@ -74,6 +74,9 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub engine: Option<String>,
+    /// On agent messages: the model that produced the reply, as its provider names it, or else as it was asked for.
+    /// Null without one, if several replied to the requests of the turn, and if nothing names it.
+    pub model: Option<String>,
     /// On agent messages: the version of the agent that replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
@@ -143,6 +146,7 @@ impl Message {
             created_at,
             author: None,
             engine: None,
+            model: None,
             agent_version: None,
             finish_reason: None,
             output: None,

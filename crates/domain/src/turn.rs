@@ -162,6 +162,9 @@ pub struct Turn {
     pub reply: Option<Message>,
     /// The engine that produced the reply.
     pub engine: Option<String>,
+    /// The model that produced the reply, as its provider names it, or else as it was asked for. Null without one,
+    /// if several replied to the requests of the turn, and if nothing names it.
+    pub model: Option<String>,
     /// True if a fallback replied in place of the agent's engine.
     pub degraded: bool,
     /// The reason why the reply ended.
@@ -280,6 +283,7 @@ impl Turn {
         Self {
             reply: None,
             engine: None,
+            model: None,
             degraded: false,
             finish_reason: None,
             usage: None,

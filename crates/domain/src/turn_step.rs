@@ -70,6 +70,9 @@ impl TurnStep {
 pub struct ModelResponse {
     /// The engine.
     pub engine: String,
+    /// The model, if the engine reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The text before the calls.
     pub text: String,
     /// True if the text is a draft, which nobody receives: the turn has a schema, and only the last response can

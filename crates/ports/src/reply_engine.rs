@@ -152,6 +152,8 @@ pub enum ModelChunk {
         finish_reason: FinishReason,
         /// The token counts, if the engine provides them.
         usage: Option<Usage>,
+        /// The name of the model that replied, if the service behind the engine reports it.
+        model: Option<String>,
         /// Data of the engine that it receives again with this step in the next requests of the turn. It
         /// returns only to the same engine and model.
         state: Option<Value>,

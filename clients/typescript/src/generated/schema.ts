@@ -1198,6 +1198,11 @@ export interface components {
             message: string;
             messageId?: components["schemas"]["MessageId"] | null;
             /**
+             * @description The model that produced the reply, as its provider names it, or else as it was asked for. Null without one,
+             *     if several replied to the requests of the turn, and if nothing names it.
+             */
+            model?: string | null;
+            /**
              * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
              *     without a complete reply.
              */
@@ -1405,6 +1410,11 @@ export interface components {
             /** @description The text of the reply; empty while staff handles the conversation. */
             message: string;
             messageId?: components["schemas"]["MessageId"] | null;
+            /**
+             * @description The model that produced the reply, as its provider names it, or else as it was asked for. Null without one,
+             *     if several replied to the requests of the turn, and if nothing names it.
+             */
+            model?: string | null;
             /**
              * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
              *     without a complete reply.
@@ -2574,6 +2584,11 @@ export interface components {
             /** @description The message's id. */
             id: components["schemas"]["MessageId"];
             /**
+             * @description On agent messages: the model that produced the reply, as its provider names it, or else as it was asked for.
+             *     Null without one, if several replied to the requests of the turn, and if nothing names it.
+             */
+            model?: string | null;
+            /**
              * @description On agent messages that satisfy the `responseSchema` of their turn: the JSON value of the content; null is
              *     a value.
              */
@@ -3703,6 +3718,11 @@ export interface components {
             instruction?: string;
             /** @description The client's own string pairs. */
             metadata: components["schemas"]["Metadata"];
+            /**
+             * @description The model that produced the reply, as its provider names it, or else as it was asked for. Null without one,
+             *     if several replied to the requests of the turn, and if nothing names it.
+             */
+            model?: string | null;
             /**
              * @description The JSON value of a reply that satisfies `responseSchema`; null is a value. Absent without a schema, and
              *     without a complete reply.

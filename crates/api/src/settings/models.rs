@@ -3,7 +3,7 @@
 use std::{fmt, ops::RangeInclusive};
 
 use domain::{
-    FileKinds,
+    FileKinds, is_model_name,
     web_address::{host, is_proxy_address, is_web_address},
 };
 use llm_engine::LlmApi;
@@ -279,8 +279,7 @@ fn key(text: &str) -> Option<SecretString> {
 }
 
 fn parse_model_name(text: &str) -> Option<String> {
-    let fits = (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control);
-    fits.then(|| text.to_owned())
+    is_model_name(text).then(|| text.to_owned())
 }
 
 fn is_max_completion_tokens(text: &str) -> Option<bool> {

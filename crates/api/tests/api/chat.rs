@@ -24,6 +24,7 @@ async fn a_message_gets_a_reply() {
       "finishReason": "stop",
       "message": "Hello! I'm Ada. What can I do for you?",
       "messageId": "[id]",
+      "model": null,
       "turnId": "[id]",
       "usage": null
     }

@@ -235,6 +235,7 @@ async fn engines_are_listed_with_the_default() {
         let end = ModelChunk::End {
             finish_reason: FinishReason::Stop,
             usage: None,
+            model: None,
             state: None,
         };
         Ok(futures::StreamExt::boxed(futures::stream::iter([Ok(end)])))

@@ -92,6 +92,7 @@ async fn an_event_contains_the_state_after_the_change() {
               "files": [],
               "finishReason": "stop",
               "id": "[id]",
+              "model": null,
               "role": "agent",
               "seq": 2,
               "turnId": "[id]",
@@ -112,6 +113,7 @@ async fn an_event_contains_the_state_after_the_change() {
               "id": "[id]",
               "input": "Hello",
               "metadata": {},
+              "model": null,
               "reply": {
                 "agentVersion": 1,
                 "content": "Hello! I'm Ada. What can I do for you?",
@@ -121,6 +123,7 @@ async fn an_event_contains_the_state_after_the_change() {
                 "files": [],
                 "finishReason": "stop",
                 "id": "[id]",
+                "model": null,
                 "role": "agent",
                 "seq": 2,
                 "turnId": "[id]",

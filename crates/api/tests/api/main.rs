@@ -104,6 +104,7 @@ mod rate_limits;
 mod raw;
 mod redaction;
 mod regions;
+mod reply_models;
 mod request_examples;
 mod response;
 mod rule_tests;

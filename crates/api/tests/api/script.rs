@@ -363,6 +363,7 @@ fn end(finish_reason: FinishReason, usage: Option<Usage>) -> ModelChunk {
     ModelChunk::End {
         finish_reason,
         usage,
+        model: None,
         state: None,
     }
 }

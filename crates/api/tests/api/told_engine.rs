@@ -38,6 +38,7 @@ impl ReplyEngine for Told {
             ModelChunk::End {
                 finish_reason: FinishReason::read(&end),
                 usage: None,
+                model: None,
                 state: None,
             },
         ];

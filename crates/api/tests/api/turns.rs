@@ -33,6 +33,7 @@ async fn a_turn_contains_message_and_reply() {
       "metadata": {
         "page": "cart"
       },
+      "model": null,
       "reply": {
         "agentVersion": 1,
         "content": "You're welcome! Just ask if there is anything else.",
@@ -42,6 +43,7 @@ async fn a_turn_contains_message_and_reply() {
         "files": [],
         "finishReason": "stop",
         "id": "[id]",
+        "model": null,
         "role": "agent",
         "seq": 2,
         "turnId": "[id]",

@@ -156,6 +156,7 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         self.dismiss_repeated(&mut calls).await;
         let response = ModelResponse {
             engine: self.candidate.name.clone(),
+            model: response.model,
             text: self.sink.with_reply(|reply| reply.section().to_owned()),
             is_draft: self.schema.is_some(),
             reasoning: self

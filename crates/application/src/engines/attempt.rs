@@ -8,7 +8,8 @@ use std::{
 
 use domain::{
     FileKinds, FinishReason, HistoryMessage, LlmSettings, ModelStep, PastCalls, PastEnding,
-    Problem, ProblemCode, Role, history::past_calls::without_state, tool_call::json_bytes,
+    Problem, ProblemCode, Role, history::past_calls::without_state, is_model_name,
+    tool_call::json_bytes,
 };
 use futures::StreamExt;
 use ports::{ModelChunk, ModelRequest, ReplyEngine, ReplyError, RequestedCall, UnusableReply};
@@ -28,6 +29,8 @@ const MAX_STATE_BYTES: usize = 256 * 1024;
 pub(super) struct Response {
     pub(super) calls: Vec<RequestedCall>,
     pub(super) finish_reason: FinishReason,
+    /// The model, if the engine reported it.
+    pub(super) model: Option<String>,
     pub(super) state: Option<Value>,
 }
 
@@ -147,12 +150,15 @@ async fn collect(
             ModelChunk::End {
                 finish_reason,
                 usage,
+                model,
                 state,
             } => {
-                sink.with_reply(|reply| reply.requests.report(usage));
+                let model = model.filter(|name| is_model_name(name));
+                sink.with_reply(|reply| reply.requests.report(usage, model.clone()));
                 let response = Response {
                     calls,
                     finish_reason,
+                    model,
                     state,
                 };
                 check(engine, &response, sink)?;

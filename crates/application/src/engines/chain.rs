@@ -114,6 +114,7 @@ pub(crate) async fn run_engine_chain(
                 if is_final(failure.as_ref()) || sink.with_reply(|reply| !reply.is_empty()) {
                     break;
                 }
+                sink.with_reply(|reply| reply.requests.discard_responses());
             }
         }
     }
@@ -208,6 +209,7 @@ fn complete(
         message_id,
         content: reply.text.clone(),
         engine: candidate.name.clone(),
+        model: reply.requests.model(),
         degraded: candidate.is_fallback,
         finish_reason: end.finish_reason,
         output: end.output,

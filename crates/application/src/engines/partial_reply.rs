@@ -3,9 +3,8 @@
 use std::{mem, time::Instant};
 
 use domain::{
-    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, Unanswered,
-    tool_call::KeptCallData,
-    turn_step::{requests, resumptions},
+    Repetition, ToolCall, ToolEnd, ToolStep, TurnStep, Unanswered, tool_call::KeptCallData,
+    turn_step::resumptions,
 };
 use ports::ReplyPart;
 
@@ -323,7 +322,7 @@ impl PartialReply {
     /// tool calls is written anew. The ends of calls that were answered are new to its readers.
     pub(crate) fn resumed(journal: &[TurnStep]) -> Self {
         let mut reply = Self {
-            requests: RequestLog::resumed(requests(journal)),
+            requests: RequestLog::resumed(journal),
             ..Self::of_resumption(resumptions(journal))
         };
         let mut answered = Vec::new();

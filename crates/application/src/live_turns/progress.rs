@@ -51,6 +51,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
         agent_id: turn.agent_id,
         agent_version: turn.agent_version?,
         engine: turn.engine,
+        model: turn.model,
         degraded: turn.degraded,
         finish_reason: turn.finish_reason?,
         usage: turn.usage,

@@ -139,6 +139,7 @@ fn partial_reply(message_id: MessageId, partial: PartialReply) -> Option<Reply> 
         tool_calls: partial.tool_calls(OpenCallStatus::Cut),
         content: partial.text,
         engine: partial.engine,
+        model: partial.requests.model(),
         degraded: partial.degraded,
         finish_reason: FinishReason::Cancelled,
         output: None,

@@ -121,6 +121,7 @@ impl AnswerTurn {
             }),
             reply: None,
             engine: None,
+            model: None,
             degraded: false,
             finish_reason: None,
             usage: None,
@@ -165,6 +166,7 @@ fn carried_steps(journal: &[TurnStep], number: usize, decided: &ToolStep) -> Vec
         _ => None,
     });
     let response = ModelResponse {
+        model: None,
         text: String::new(),
         requests: Vec::new(),
         reasoning: None,

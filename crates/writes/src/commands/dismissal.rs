@@ -75,6 +75,7 @@ pub(super) fn stored_reply(row: &TurnRow, finish_reason: FinishReason) -> Option
         message_id: message.id,
         content: message.content.clone(),
         engine: message.engine.clone().unwrap_or_default(),
+        model: message.model.clone(),
         degraded: row.turn.degraded,
         finish_reason,
         output: None,

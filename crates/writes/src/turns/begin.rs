@@ -200,6 +200,8 @@ pub struct Reply {
     pub content: String,
     /// The engine that produced the reply.
     pub engine: String,
+    /// The model that produced it; `None` if there is none, or several.
+    pub model: Option<String>,
     /// `true` if a fallback engine replied.
     pub degraded: bool,
     /// The reason why the reply ended.

@@ -100,6 +100,7 @@ mod tests {
     const END: ModelChunk = ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: None,
+        model: None,
         state: None,
     };
 

@@ -87,6 +87,7 @@ impl Completion {
         Ok(ModelChunk::End {
             finish_reason: response.finish_reason.unwrap_or(FinishReason::Stop),
             usage: response.usage,
+            model: response.model,
             state,
         })
     }

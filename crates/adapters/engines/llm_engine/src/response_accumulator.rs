@@ -40,6 +40,8 @@ pub(crate) struct ResponseAccumulator {
     /// reason does not mark the end of the response.
     pub(crate) continues_after_finish_reason: bool,
     pub(crate) usage: Option<Usage>,
+    /// The name of the model.
+    pub(crate) model: Option<String>,
 }
 
 impl ResponseAccumulator {
@@ -51,6 +53,13 @@ impl ResponseAccumulator {
             new_reasoning: Some(String::new()),
             reasoning_prefix: if is_repeated { "\n\n" } else { "" },
             ..Self::default()
+        }
+    }
+
+    /// Notes the model that a part of the response names; the first name counts.
+    pub(crate) fn note_model(&mut self, name: &str) {
+        if self.model.is_none() && !name.is_empty() {
+            self.model = Some(name.to_owned());
         }
     }
 

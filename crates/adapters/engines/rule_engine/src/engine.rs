@@ -183,6 +183,7 @@ fn into_stream(answer: Answer, message: &str) -> ModelStream {
     let end = ModelChunk::End {
         finish_reason,
         usage: None,
+        model: None,
         state,
     };
     stream::iter(chunk.into_iter().chain([end]).map(Ok)).boxed()

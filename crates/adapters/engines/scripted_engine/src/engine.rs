@@ -96,6 +96,7 @@ fn calls_of(functions: &[String]) -> ModelStream {
     let end = ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: None,
+        model: None,
         state: None,
     };
     let chunks: Vec<_> = calls.chain([end]).map(Ok).collect();
@@ -146,6 +147,7 @@ impl ReplyPlayer {
             } => Ok(ModelChunk::End {
                 finish_reason,
                 usage,
+                model: None,
                 state: None,
             }),
             ReplyEnd::Failure(failure) => Err(failure.to_error()),

@@ -51,6 +51,7 @@ impl ReplyEngine for Clerk {
         chunks.push(ModelChunk::End {
             finish_reason: FinishReason::Stop,
             usage: None,
+            model: None,
             state: None,
         });
         Ok(stream::iter(chunks.into_iter().map(Ok)).boxed())

@@ -140,6 +140,7 @@ async fn what_an_engine_wants_to_see_again_returns_with_its_step() {
             output_tokens: 5,
             ..Usage::default()
         }),
+        model: Some("gpt-1".to_owned()),
         state: Some(json!({"signature": state["signature"], "more": "x".repeat(size)})),
     };
     let request = request_with(&fake_tools, &["time"]);
@@ -152,8 +153,9 @@ async fn what_an_engine_wants_to_see_again_returns_with_its_step() {
         ..Usage::default()
     };
     assert_eq!(replied.end, Ok((STOP, Some(counted))));
-    let sent = replied.requests[1].steps[0].response.state.as_ref();
-    assert_eq!(sent, Some(&json!({"signature": "abc", "more": ""})));
+    let sent = &replied.requests[1].steps[0].response;
+    assert_eq!(sent.state, Some(json!({"signature": "abc", "more": ""})));
+    assert_eq!(sent.model.as_deref(), Some("gpt-1"));
 
     let too_large = vec![call("time", "{}"), ended(256 * 1024)];
     let replied = reply(request, vec![too_large]).await;

@@ -148,6 +148,7 @@ fn earlier_step(engine: &str) -> Arc<ModelStep> {
     Arc::new(ModelStep {
         response: domain::ModelResponse {
             engine: engine.to_owned(),
+            model: None,
             text: String::new(),
             state: Some(Value::Null),
             requests: Vec::new(),

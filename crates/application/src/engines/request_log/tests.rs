@@ -2,10 +2,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use contract::{fixture, reply_engine::request};
-use domain::{FinishReason, MessageId};
+use domain::{FinishReason, MessageId, ModelResponse, Problem};
 use futures::{StreamExt as _, future::pending, stream};
 use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError};
+use rstest::rstest;
 use uuid::Uuid;
+use writes::Reply;
 
 use super::*;
 use crate::engines::{BufferedSink, Engines, ReplySink as _, TurnOrigin, run_engine_chain};
@@ -34,12 +36,18 @@ impl ReplyEngine for Fixed {
 }
 
 fn response(text: &str, input_tokens: i64) -> ModelStream {
+    response_of(None, text, input_tokens)
+}
+
+/// A response that names its model.
+fn response_of(model: Option<&str>, text: &str, input_tokens: i64) -> ModelStream {
     let end = ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: Some(Usage {
             input_tokens,
             ..Usage::default()
         }),
+        model: model.map(str::to_owned),
         state: None,
     };
     let chunks = [ModelChunk::Text(text.to_owned()), end];
@@ -56,6 +64,16 @@ fn fails_after(text: &str) -> ModelStream {
 
 /// The requests of a reply by engines that are tried in the order of their names, and its usage.
 async fn logged(engines: &[(&'static str, Response)]) -> (Vec<RequestUsage>, Option<Usage>) {
+    let (replied, requests, usage) = replied(engines).await;
+    if let Ok(reply) = replied {
+        assert_eq!((&reply.requests, reply.usage), (&requests, usage));
+    }
+    (requests, usage)
+}
+
+async fn replied(
+    engines: &[(&'static str, Response)],
+) -> (Result<Reply, Problem>, Vec<RequestUsage>, Option<Usage>) {
     let registered = engines.iter().map(|&(name, response)| {
         let is_immediate = name.ends_with("rules");
         let engine: Arc<dyn ReplyEngine> = Arc::new(Fixed {
@@ -85,10 +103,7 @@ async fn logged(engines: &[(&'static str, Response)]) -> (Vec<RequestUsage>, Opt
     let replied = run_engine_chain(reply_id, &chain, &request, None, &sink, None).await;
     let (requests, usage) =
         sink.with_reply(|reply| (reply.requests.to_models(), reply.requests.usage()));
-    if let Ok(reply) = replied {
-        assert_eq!((&reply.requests, reply.usage), (&requests, usage));
-    }
-    (requests, usage)
+    (replied, requests, usage)
 }
 
 fn entry(number: i64, engine: &str, input_tokens: Option<i64>) -> RequestUsage {
@@ -141,6 +156,79 @@ async fn an_engine_without_a_model_has_usage_but_no_requests() {
     let (requests, usage) = logged(&[("rules", || Ok(response("Hello", 4)))]).await;
     assert_eq!(requests, []);
     assert_eq!(usage, Some(tokens(4)));
+}
+
+async fn model_of(engines: &[(&'static str, Response)]) -> Option<String> {
+    replied(engines).await.0.expect("a reply").model
+}
+
+#[tokio::test]
+async fn a_reply_has_the_reported_model_or_else_the_one_that_was_asked_for() {
+    let silent = model_of(&[("model", || Ok(response("Hello", 4)))]).await;
+    assert_eq!(silent.as_deref(), Some("model of Ada"));
+    let named = model_of(&[("model", || Ok(response_of(Some("ada-7"), "Hello", 4)))]).await;
+    assert_eq!(named.as_deref(), Some("ada-7"));
+    let misnamed = model_of(&[("model", || Ok(response_of(Some("ada\u{7}"), "Hello", 4)))]).await;
+    assert_eq!(misnamed.as_deref(), Some("model of Ada"));
+    let rules = model_of(&[("rules", || Ok(response_of(Some("ada-7"), "Hello", 4)))]).await;
+    assert_eq!(rules, None);
+}
+
+#[tokio::test]
+async fn a_response_that_is_no_part_of_the_reply_does_not_tell_its_model() {
+    let fallback = model_of(&[
+        ("a-model", || Ok(response_of(Some("ada-7"), "", 3))),
+        ("b-model", || Ok(response_of(Some("bob-8"), "Hello", 4))),
+    ]);
+    assert_eq!(fallback.await.as_deref(), Some("bob-8"));
+    let rules = model_of(&[
+        ("a-model", || Ok(response_of(Some("ada-7"), "", 3))),
+        ("b-rules", || Ok(response("Hello", 4))),
+    ]);
+    assert_eq!(rules.await, None);
+}
+
+/// A step of a journal, before which a request has failed.
+fn step(reported: Option<&str>) -> TurnStep {
+    TurnStep::Model(ModelResponse {
+        model: reported.map(str::to_owned),
+        requests: vec![
+            RequestUsage {
+                model: Some("another".to_owned()),
+                ..entry(1, "llm", None)
+            },
+            entry(2, "llm", Some(3)),
+        ],
+        ..ModelResponse::default()
+    })
+}
+
+#[rstest]
+#[case::nothing(&[], None)]
+#[case::as_asked(&[step(None)], Some("model of Ada"))]
+#[case::as_reported(&[step(Some("ada-7")), step(Some("ada-7"))], Some("ada-7"))]
+#[case::several(&[step(Some("ada-7")), step(Some("ada-8"))], None)]
+#[case::without_requests_of_its_own(
+    &[TurnStep::Model(ModelResponse::default()), step(Some("ada-7"))],
+    Some("ada-7")
+)]
+fn a_resumed_turn_has_the_model_of_its_journal(
+    #[case] journal: &[TurnStep],
+    #[case] expected: Option<&str>,
+) {
+    assert_eq!(RequestLog::resumed(journal).model().as_deref(), expected);
+}
+
+#[test]
+fn a_request_without_a_response_counts_while_it_is_the_last_one() {
+    let mut log = RequestLog::resumed(&[step(Some("ada-7"))]);
+    log.0.push(LoggedRequest {
+        response: None,
+        ..log.0[0].clone()
+    });
+    assert_eq!(log.model(), None);
+    log.discard_responses();
+    assert_eq!(log.model().as_deref(), Some("another"));
 }
 
 fn schemas() -> Arc<dyn ports::SchemaChecker> {

@@ -101,6 +101,7 @@ fn found(status: TurnStatus) -> FoundTurn {
             retry_of: None,
             reply: None,
             engine: None,
+            model: None,
             degraded: false,
             finish_reason: None,
             usage: None,

@@ -62,6 +62,7 @@ impl ReplyEngine for Shared {
             ModelChunk::End {
                 finish_reason: FinishReason::Stop,
                 usage: None,
+                model: None,
                 state: None,
             },
         ];

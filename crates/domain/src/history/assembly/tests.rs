@@ -58,6 +58,7 @@ fn response(text: &str) -> TurnStep {
     TurnStep::Model(ModelResponse {
         reasoning: None,
         engine: "llm".to_owned(),
+        model: None,
         requests: Vec::new(),
         is_draft: false,
         text: text.to_owned(),

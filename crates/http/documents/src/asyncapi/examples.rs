@@ -111,7 +111,7 @@ fn stream_example(key: &str) -> Value {
         "chatTurnCompleted" => json!({
             "message": "We are open from 9 to 18.", "conversationId": CONVERSATION,
             "turnId": TURN, "messageId": REPLY_MESSAGE, "agentId": AGENT, "agentVersion": 2,
-            "engine": "rules", "degraded": false, "finishReason": "stop", "usage": null,
+            "engine": "rules", "model": null, "degraded": false, "finishReason": "stop", "usage": null,
             "createdAt": TIME,
         }),
         "chatTurnFailed" => json!({
@@ -137,7 +137,7 @@ fn connected() -> Value {
 fn turn() -> Value {
     json!({
         "id": TURN, "conversationId": CONVERSATION, "agentId": AGENT, "agentVersion": 2,
-        "status": "in_progress", "input": "When do you open?", "reply": null, "engine": null,
+        "status": "in_progress", "input": "When do you open?", "reply": null, "engine": null, "model": null,
         "degraded": false, "finishReason": null, "usage": null, "error": null, "toolCalls": [],
         "metadata": {}, "createdAt": TIME, "startedAt": TIME, "finishedAt": null,
     })

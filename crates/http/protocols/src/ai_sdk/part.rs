@@ -110,6 +110,7 @@ pub(super) struct StartMetadata {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FinishMetadata {
     pub(super) engine: String,
+    pub(super) model: Option<String>,
     pub(super) degraded: bool,
     pub(super) finish_reason: FinishReason,
     pub(super) usage: Option<Usage>,

@@ -264,6 +264,7 @@ fn finish(reply: ChatReply, send: &mut dyn FnMut(Part)) {
         },
         message_metadata: reply.engine.map(|engine| FinishMetadata {
             engine,
+            model: reply.model,
             degraded: reply.degraded,
             finish_reason: reply.finish_reason,
             usage: reply.usage,

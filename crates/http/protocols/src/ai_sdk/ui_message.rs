@@ -34,6 +34,8 @@ struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     finish_reason: Option<FinishReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
@@ -226,6 +228,7 @@ impl UiMessage {
                 error: message.error,
                 agent_version: message.agent_version,
                 engine: message.engine,
+                model: message.model,
                 finish_reason: message.finish_reason,
                 usage: message.usage,
             },

@@ -87,6 +87,7 @@ impl TurnRow {
         self.turn.finish_reason = Turn::reason_without_reply(self.turn.status);
         if let Some(reply) = reply {
             self.turn.engine.clone_from(&reply.engine);
+            self.turn.model.clone_from(&reply.model);
             self.turn.finish_reason = reply.finish_reason;
             self.turn.output.clone_from(&reply.output);
             self.turn.repaired = reply.repaired;

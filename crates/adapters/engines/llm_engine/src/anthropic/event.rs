@@ -73,6 +73,8 @@ pub(super) struct Delta<'a> {
 /// A response that is not streamed, or the beginning of one that is.
 #[derive(Default, Deserialize)]
 pub(super) struct Message<'a> {
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
+    pub(super) model: Cow<'a, str>,
     #[serde(default, borrow)]
     pub(super) content: Option<Vec<&'a RawValue>>,
     #[serde(default, deserialize_with = "lenient::text")]

@@ -104,6 +104,7 @@ impl EventReader {
         message: Message<'_>,
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
+        response.note_model(&message.model);
         for (index, block) in (0..).zip(message.content.unwrap_or_default()) {
             self.begin_block(Some(index), block, response)?;
             self.end_block(response);

@@ -27,6 +27,7 @@ impl ResponseAccumulator {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
         }
+        self.note_model(&chunk.model);
         // Some servers send a running count; the last one is the total.
         self.usage = chunk.usage().or(self.usage);
         let (had_reason, before) = (self.finish_reason.is_some(), self.size());

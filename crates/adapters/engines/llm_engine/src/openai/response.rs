@@ -17,6 +17,9 @@ use crate::{lenient, tool_call_accumulator::CallPart};
 pub(crate) struct Chunk<'a> {
     #[serde(default, borrow)]
     pub(crate) choices: Option<Vec<Choice<'a>>>,
+    /// The name of the model; empty if it is unknown.
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed_text")]
+    pub(crate) model: Cow<'a, str>,
     #[serde(default)]
     usage: Option<Box<RawValue>>,
     #[serde(default)]
@@ -28,6 +31,7 @@ impl<'a> Chunk<'a> {
     pub(crate) fn plain_text(&self) -> Option<&'a str> {
         let Self {
             choices: Some(choices),
+            model: _,
             usage: None,
             error: None,
         } = self

@@ -109,6 +109,15 @@ impl CollectedReply {
         }
     }
 
+    /// The model that the response names.
+    #[track_caller]
+    pub(crate) fn model(&self) -> Option<&str> {
+        match self.chunks.last() {
+            Some(ModelChunk::End { model, .. }) => model.as_deref(),
+            other => panic!("the last chunk is {other:?}"),
+        }
+    }
+
     /// The error and its causes, as they are logged.
     #[track_caller]
     pub(crate) fn failure(&self) -> String {

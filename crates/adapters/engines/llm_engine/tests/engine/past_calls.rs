@@ -35,6 +35,7 @@ fn step(text: &str, ids: &[&str]) -> Arc<ModelStep> {
             requests: Vec::new(),
             is_draft: false,
             engine: "llm".to_owned(),
+            model: None,
             text: text.to_owned(),
             state: None,
         },

@@ -39,6 +39,33 @@ async fn deltas_are_followed_by_the_end() {
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
 }
 
+#[rstest]
+#[case::in_all_chunks(json!("gpt-1"), json!("gpt-1"), Some("gpt-1"))]
+#[case::of_a_proxy_that_names_it_late(json!(""), json!("gpt-1"), Some("gpt-1"))]
+#[case::the_first_of_two(json!("gpt-1"), json!("gpt-2"), Some("gpt-1"))]
+#[case::with_escapes(json!("gpt \"1\" \u{e9}"), json!(null), Some("gpt \"1\" \u{e9}"))]
+#[case::no_text(json!(7), json!({"name": "gpt-1"}), None)]
+#[tokio::test]
+async fn the_model_is_the_first_that_a_chunk_names(
+    #[case] first: serde_json::Value,
+    #[case] later: serde_json::Value,
+    #[case] expected: Option<&str>,
+) {
+    let chunk = |model: &serde_json::Value, mut chunk: serde_json::Value| {
+        chunk["model"] = model.clone();
+        chunk
+    };
+    let reply = reply_to([stream(&[
+        chunk(&first, delta("Hel")),
+        chunk(&first, delta("l")),
+        chunk(&later, delta("o")),
+        chunk(&later, finish("stop")),
+    ])])
+    .await;
+    assert_eq!(reply.text(), "Hello");
+    assert_eq!(reply.model(), expected);
+}
+
 /// The labels that servers and proxies give to correct streams and documents.
 const LABELS: &[&str] = &[
     "text/event-stream",

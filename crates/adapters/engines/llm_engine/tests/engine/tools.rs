@@ -81,6 +81,7 @@ pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelR
         response: ModelResponse {
             reasoning: None,
             engine: "llm".to_owned(),
+            model: None,
             text: reply.text(),
             state: state.clone(),
             requests: Vec::new(),

@@ -28,8 +28,10 @@ async fn a_response_is_one_delta_and_the_end() {
         &json!("length"),
     );
     response["usage"] = json!({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9});
+    response["model"] = "gpt-mock-1".into();
     let reply = reply_to([whole(200, "", &response)]).await;
     assert_eq!(reply.deltas(), ["Hello"]);
+    assert_eq!(reply.model(), Some("gpt-mock-1"));
     let counted = Usage {
         input_tokens: 7,
         output_tokens: 2,

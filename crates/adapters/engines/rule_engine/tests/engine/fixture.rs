@@ -91,6 +91,7 @@ pub(crate) async fn collect_reply(
     let Some(ModelChunk::End {
         finish_reason,
         usage: None,
+        model: None,
         state: None,
     }) = chunks.pop()
     else {

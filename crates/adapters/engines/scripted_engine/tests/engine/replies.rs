@@ -13,6 +13,7 @@ fn end() -> ModelChunk {
     ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: None,
+        model: None,
         state: None,
     }
 }
@@ -68,6 +69,7 @@ async fn the_end_has_the_reason_and_usage_of_the_script() {
         let end = ModelChunk::End {
             finish_reason,
             usage: Some(usage),
+            model: None,
             state: None,
         };
         assert_eq!(collect_reply(&script.to_message()).await, [end]);

@@ -13,12 +13,12 @@ relational::statements! {
     const INSERT: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files, repaired) \
+            client_message_id, files, repaired, model) \
         select * from ",
         unnest!(
             1 text, 2 uuid, 3 bigint, 4 uuid, 5 uuid, 6 text, 7 text, 8 timestamptz, 9 text,
             10 bigint, 11 text, 12 bigint, 13 bigint, 14 jsonb, 15 text, 16 jsonb,
-            17 boolean
+            17 boolean, 18 text
         ),
         " as n where true"
     );
@@ -52,24 +52,25 @@ relational::statements! {
     const REWRITE: &str = concat!(
         "update messages m set content = n.content, created_at = n.at, engine = n.engine, \
             finish_reason = n.finish_reason, input_tokens = n.input, output_tokens = n.output, \
-            repaired = n.repaired \
+            repaired = n.repaired, model = n.model \
         from ",
         unnest!(
             1 text, 2 uuid, 3 bigint, 4 text, 5 timestamptz, 6 text, 7 text, 8 bigint, 9 bigint,
-            10 boolean
+            10 boolean, 11 text
         ),
-        " as n (tenant, conversation, seq, content, at, engine, finish_reason, input, output, repaired) \
+        " as n (tenant, conversation, seq, content, at, engine, finish_reason, input, output, repaired, \
+            model) \
         where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq"
     );
 
     const COPY: &str = concat!(
         "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files, repaired) \
+            client_message_id, files, repaired, model) \
         select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
             m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
             m.input_tokens, m.output_tokens, m.author, \
-            case m.role when 'user' then m.client_message_id end, m.files, m.repaired \
+            case m.role when 'user' then m.client_message_id end, m.files, m.repaired, m.model \
         from ",
         unnest!(1 text, 2 uuid, 3 bigint, 4 uuid),
         " as n (tenant, conversation, to_seq, copy) \
@@ -119,6 +120,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
                 json_unless_empty(row.message.files.is_empty(), &row.message.files)
             })
             .column(rows, |row| stored_repaired(&row.message))
+            .column(rows, |row| row.message.model.as_deref())
     });
 }
 
@@ -174,6 +176,7 @@ pub(super) fn rewrite(batch: &mut CteBatch, rows: &[MessageRow]) {
                 row.message.usage.map(|usage| usage.output_tokens)
             })
             .column(rows, |row| stored_repaired(&row.message))
+            .column(rows, |row| row.message.model.as_deref())
     });
 }
 

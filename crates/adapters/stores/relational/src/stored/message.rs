@@ -16,7 +16,7 @@ macro_rules! message_columns {
     () => {
         "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.files, m.created_at, m.author, \
          m.client_message_id as own_client_message_id, m.engine, m.agent_version, m.finish_reason, \
-         m.input_tokens, m.output_tokens, m.repaired, m.superseded_at"
+         m.input_tokens, m.output_tokens, m.repaired, m.model, m.superseded_at"
     };
 }
 
@@ -46,6 +46,7 @@ pub struct StoredMessage {
     pub(super) author: Option<Json<Author>>,
     pub(super) own_client_message_id: Option<String>,
     pub(super) engine: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) agent_version: Option<i64>,
     pub(super) finish_reason: Option<String>,
     pub(super) input_tokens: Option<i64>,
@@ -65,6 +66,7 @@ impl From<StoredMessage> for Message {
             author: row.author.map(|author| author.0),
             client_message_id: row.own_client_message_id,
             engine: row.engine,
+            model: row.model,
             agent_version: row.agent_version,
             finish_reason: row.finish_reason.as_deref().map(FinishReason::read),
             output: row

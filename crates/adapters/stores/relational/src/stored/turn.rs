@@ -70,7 +70,7 @@ macro_rules! reply_columns {
          m.created_at as reply_created_at, m.engine as reply_engine, \
          m.agent_version as reply_agent_version, m.finish_reason as reply_finish_reason, \
          m.input_tokens as reply_input_tokens, m.output_tokens as reply_output_tokens, \
-         m.repaired as reply_repaired"
+         m.repaired as reply_repaired, m.model as reply_model"
     };
 }
 
@@ -136,6 +136,7 @@ pub struct ReplyColumns {
     reply_input_tokens: Option<i64>,
     reply_output_tokens: Option<i64>,
     reply_repaired: Option<bool>,
+    reply_model: Option<String>,
 }
 
 /// A turn as it is stored, with its joined reply if it has one.
@@ -167,6 +168,7 @@ where
                     author: None,
                     own_client_message_id: None,
                     engine: reply.reply_engine,
+                    model: reply.reply_model,
                     agent_version: reply.reply_agent_version,
                     finish_reason: reply.reply_finish_reason,
                     input_tokens: reply.reply_input_tokens,
@@ -194,6 +196,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             status: TurnStatus::read(&row.status),
             reply: None,
             engine: None,
+            model: None,
             degraded: row.degraded,
             finish_reason: None,
             output: None,

@@ -12,8 +12,8 @@ relational::statements! {
     const INSERT: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files, repaired) \
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            client_message_id, files, repaired, model) \
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     /// The turn of a message that asked a question has been dismissed. Messages of staff stay.
     const SUPERSEDE: &str = "\
@@ -30,16 +30,16 @@ relational::statements! {
 
     const REWRITE: &str = "\
         update messages set content = ?, created_at = ?, engine = ?, finish_reason = ?, \
-            input_tokens = ?, output_tokens = ?, repaired = ? \
+            input_tokens = ?, output_tokens = ?, repaired = ?, model = ? \
         where tenant_id = ? and conversation_id = ? and seq = ?";
 
     const COPY: &str = "\
         insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            client_message_id, files, repaired) \
+            client_message_id, files, repaired, model) \
         select tenant_id, ?, row_number() over (order by seq), id, turn_id, role, content, \
             created_at, engine, agent_version, finish_reason, input_tokens, output_tokens, author, \
-            case role when 'user' then client_message_id end, files, repaired \
+            case role when 'user' then client_message_id end, files, repaired, model \
         from messages \
         where tenant_id = ? and conversation_id = ? and seq <= ? and superseded_at is null";
 
@@ -81,6 +81,7 @@ pub(super) fn insert<'r>(
             message.own_client_message_id().into(),
             json_unless_empty(message.files.is_empty(), &message.files)?,
             message.output.as_ref().map(|_| message.repaired).into(),
+            message.model.as_deref().into(),
         ],
     );
     Ok(())
@@ -141,6 +142,7 @@ pub(super) fn rewrite<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
             message.usage.map(|usage| usage.input_tokens).into(),
             message.usage.map(|usage| usage.output_tokens).into(),
             message.output.as_ref().map(|_| message.repaired).into(),
+            message.model.as_deref().into(),
             row.tenant.as_str().into(),
             message.conversation_id.into(),
             message.seq.into(),

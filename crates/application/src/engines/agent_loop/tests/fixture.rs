@@ -166,6 +166,7 @@ pub(super) fn end(finish_reason: FinishReason) -> ModelChunk {
     ModelChunk::End {
         finish_reason,
         usage: None,
+        model: None,
         state: None,
     }
 }

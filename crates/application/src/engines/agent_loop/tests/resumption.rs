@@ -20,6 +20,7 @@ use super::{
 fn lost_round(request: &ModelRequest, calls: &[(&str, Repetition, Option<&str>)]) -> Vec<TurnStep> {
     let response = ModelResponse {
         engine: "model".to_owned(),
+        model: None,
         text: "Let me look.".to_owned(),
         state: None,
         requests: Vec::new(),

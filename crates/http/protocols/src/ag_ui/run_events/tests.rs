@@ -69,6 +69,7 @@ fn completed() -> TurnEvent {
         agent_id: domain::AgentId::new(Uuid::nil()),
         agent_version: 1,
         engine: Some("llm".to_owned()),
+        model: Some("gpt".to_owned()),
         degraded: false,
         finish_reason: FinishReason::Stop,
         output: None,

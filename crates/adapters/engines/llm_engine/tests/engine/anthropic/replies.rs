@@ -142,7 +142,9 @@ async fn cached_tokens_are_part_of_the_input(
     .concat();
     let response = named(&events).into_iter().chain([end()]).collect();
     let (_upstream, engine) = fixture([response]).await;
-    let usage = collect_reply(&engine, request(0)).await.end().1;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.model(), Some("claude-test"));
+    let usage = reply.end().1;
     let usage = usage.expect("counts");
     let counts = (usage.input_tokens, usage.output_tokens);
     let details = (usage.cached_input_tokens, usage.reasoning_tokens);
@@ -169,6 +171,7 @@ async fn a_whole_answer_is_read() {
     let engine = LlmReplyEngine::new(options).expect("an engine");
     let reply = collect_reply(&engine, request_with(&["time"])).await;
     assert_eq!(reply.text(), "Let me see.");
+    assert_eq!(reply.model(), Some("claude-test"));
     let arguments = reply.calls().remove(0).arguments;
     assert_eq!(arguments.as_deref(), Some(r#"{"at":123456789012345678}"#));
     assert_eq!(upstream.bodies()[0]["stream"], false);
