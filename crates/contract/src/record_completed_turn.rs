@@ -80,10 +80,8 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
         last_message_at: Some(fixture::at(99)),
         ..conversation
     };
-    assert_eq!(
-        lookup::conversation(storage, moved_on.id).await,
-        Some(moved_on)
-    );
+    let after = lookup::conversation(storage, moved_on.id).await;
+    assert_eq!(after, Some(moved_on));
 }
 
 /// The events are `turn.started` and `turn.completed`.

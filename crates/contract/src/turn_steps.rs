@@ -88,9 +88,8 @@ fn all_steps() -> Vec<TurnStep> {
         engine: text(),
         model: Some(text()),
         text: text(),
-        requests: Vec::new(),
-        is_draft: false,
         state: Some(json!({ TEXT: [TEXT, 0.1, u64::MAX, i64::MIN, null, {}] })),
+        ..ModelResponse::default()
     };
     let full = ToolStep {
         call_id: text(),

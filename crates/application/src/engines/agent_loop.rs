@@ -168,9 +168,8 @@ impl<S: ReplySink> AgentLoop<'_, S> {
         if let Some(journal) = self.journal {
             let model = TurnStep::Model(response.clone());
             let tools = calls.iter().map(|call| TurnStep::Tool(call.step.clone()));
-            journal
-                .begin([model].into_iter().chain(tools).collect())
-                .await;
+            let steps = [model].into_iter().chain(tools).collect();
+            journal.begin(steps).await;
         }
         let metrics = ToolMetrics::of(&self.request);
         let mut reported = Vec::new();
