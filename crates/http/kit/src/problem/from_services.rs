@@ -293,10 +293,7 @@ impl From<FileError> for ApiError {
             }
             FileError::ScannerUnavailable(source) => Self::new(ProblemCode::FilesUnavailable)
                 .with_detail("The scanner of files does not respond. Try again later.")
-                .with_source(format!(
-                    "clamd (FILES__SCAN): {}",
-                    ports::error::one_line(&*source)
-                )),
+                .with_source(format!("clamd (FILES__SCAN): {source}")),
             FileError::OverQuota { policy, wait } => Self {
                 retry_after: Some(seconds_to_wait(wait)),
                 violated_policy: Some(policy.into()),
