@@ -64,7 +64,7 @@ test("reasoning grows beside the text, begins anew at 0, and shows a reply while
   const reasonings = (...parts: never[]) => parts.reduce((messages, part) => applyPart(messages, part), applyPart([], begins)).at(-1)!;
   expect(reasonings()).not.toHaveProperty("reasoning");
   expect(reasonings(delta(0, "Hé, "), delta(5, "hm."))).toMatchObject({ reasoning: "Hé, hm.", text: "" });
-  // What does not continue it is left out.
+  // A part that does not continue it is left out.
   expect(reasonings(delta(0, "Hé, "), delta(9, "hm."))).toMatchObject({ reasoning: "Hé, " });
   const anew = reasonings(delta(0, "Hé, "), delta(0, "So"));
   expect(anew).toMatchObject({ reasoning: "So" });

@@ -200,7 +200,7 @@ async fn members_of_requests_are_judged_by_the_agents_own_engine() {
         .put(&format!("{path}/config"), fewer.clone())
         .await;
     assert_eq!(replaced.ok()["config"], fewer);
-    // What the operator permits no longer stays, and does not hinder other changes.
+    // A member that the operator permits no longer stays, and does not hinder other changes.
     let api = api
         .restart(
             ApiServerBuilder::default()

@@ -141,7 +141,7 @@ impl TurnStarter {
             MessageFiles::Stored(stored) => return Ok(stored.clone()),
             MessageFiles::Sent(sent) => judge_files(context, caller, sent, |_| true).await?,
         };
-        // What can be refused is refused before anything is fetched, and everything before anything is stored.
+        // First without a fetch, then without a write.
         self.check_files(attempt, target, known(&pending), chain)
             .await?;
         let uploads = least_uploads(&pending);

@@ -97,7 +97,7 @@ impl FileService {
         }
         let placed = placed.into_iter().collect::<Result<Vec<_>, _>>()?;
         let now = self.ports.clock.now();
-        // What an address returns may have changed.
+        // Without the contents: an address may return another one by now.
         let entry = idempotency::new_entry(caller, "chat.files", key, &(), now);
         let created = self.create(caller, placed, (quota, now), entry, |files| files);
         Ok(created.await?.value)

@@ -14,7 +14,7 @@ pub(crate) struct Demands<'a> {
     pub(crate) streams: bool,
     pub(crate) settings: Option<&'a LlmSettings>,
     pub(crate) dialect: Dialect,
-    /// Somebody may see the reasoning.
+    /// True if the reasoning is shown to some callers.
     pub(crate) shows_reasoning: bool,
     pub(crate) may_call: bool,
     pub(crate) tool_use: &'a ToolUse,
