@@ -111,7 +111,6 @@ impl ConversationSql for PostgresStore {
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = $5");
     const LIST_OF_USER: &'static str =
         list!(" and c.user_id = $6 and ($5::uuid[] is null or c.agent_id = any($5))");
-    const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = $5 and c.user_id = $6");
     const LIST_OF_STAFF: &'static str = list!(of_staff!());
     const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
         " and c.handled_by is distinct from 'staff' and $6::text is null and $7::text is null",

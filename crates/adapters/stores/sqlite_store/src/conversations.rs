@@ -119,7 +119,6 @@ impl ConversationSql for SqliteStore {
     const LIST: &'static str = list!(among_agents!());
     const LIST_OF_AGENT: &'static str = list!(" and c.agent_id = ?5");
     const LIST_OF_USER: &'static str = list!(concat!(" and c.user_id = ?6", among_agents!()));
-    const LIST_OF_BOTH: &'static str = list!(" and c.agent_id = ?5 and c.user_id = ?6");
     const LIST_OF_STAFF: &'static str = list!(of_staff!());
     const LIST_WITHOUT_STAFF: &'static str = list!(concat!(
         " and c.handled_by is not 'staff' and ?6 is null and ?7 is null",

@@ -57,9 +57,6 @@ pub trait ConversationSql:
         /// Those of user 6 with one of agents 5.
         const LIST_OF_USER: &'static str;
 
-        /// Those of user 6 with agent 5 alone.
-        const LIST_OF_BOTH: &'static str;
-
         /// Those that staff handles, with one of agents 5, and by member 7 if that is given.
         const LIST_OF_STAFF: &'static str;
 
@@ -207,7 +204,6 @@ fn listing<'q, S: ConversationSql>(
     let Some(handling) = &query.filter.handling else {
         let (statement, agents) = match (agents, user) {
             (Some([agent]), None) => (S::LIST_OF_AGENT, Parameter::from(*agent)),
-            (Some([agent]), Some(_)) => (S::LIST_OF_BOTH, Parameter::from(*agent)),
             (agents, None) => (S::LIST, Parameter::Ids(agents)),
             (agents, Some(_)) => (S::LIST_OF_USER, Parameter::Ids(agents)),
         };
