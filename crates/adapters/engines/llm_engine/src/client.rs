@@ -114,7 +114,7 @@ impl Upstream {
         own.or_else(|| self.model.clone())
     }
 
-    /// Returns a request for a reply. It can be sent more than once.
+    /// Returns a request for a reply.
     pub(crate) fn reply_request(&self, body: Vec<u8>) -> Request {
         let mut request = Request::new(Method::POST, self.requests_url.clone());
         let headers = request.headers_mut();
@@ -131,9 +131,7 @@ impl Upstream {
     }
 
     /// Sends a request and waits for the head of a successful response.
-    pub(crate) async fn send(&self, request: &Request) -> Result<Response, LlmError> {
-        let request = request.try_clone();
-        let request = request.ok_or(LlmError::Malformed("the request cannot be repeated"))?;
+    pub(crate) async fn send(&self, request: Request) -> Result<Response, LlmError> {
         let sent = timeout(self.timeouts.first_byte, self.execute(request));
         let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)??;
         if response.status().is_success() {

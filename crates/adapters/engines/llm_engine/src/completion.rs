@@ -95,15 +95,16 @@ impl Completion {
     /// Requests a completion, with retries, and reads the response.
     async fn complete(&mut self) -> Result<ResponseAccumulator, LlmError> {
         let first_dialect = self.dialect;
-        let mut request = self.request()?;
         let (shows_reasoning, mut has_shown_reasoning) = (self.shows_reasoning(), false);
         loop {
+            // Not kept for a repetition: with files it may have many megabytes.
+            let request = self.request()?;
             let mut response = if shows_reasoning {
                 ResponseAccumulator::showing_reasoning(has_shown_reasoning)
             } else {
                 ResponseAccumulator::default()
             };
-            let error = match self.send_once(&request, &mut response).await {
+            let error = match self.send_once(request, &mut response).await {
                 Ok(()) => {
                     if self.dialect != first_dialect {
                         let dialects = &self.upstream.dialects;
@@ -124,7 +125,6 @@ impl Completion {
             {
                 self.dialect = dialect;
                 self.log_refusal(&error);
-                request = self.request()?;
                 continue;
             }
             if error.is_not_found() {
@@ -150,7 +150,7 @@ impl Completion {
 
     async fn send_once(
         &mut self,
-        request: &reqwest::Request,
+        request: reqwest::Request,
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
         let reply = self.upstream.send(request).await?;

@@ -20,6 +20,7 @@
 mod address;
 mod anthropic;
 mod api;
+mod base64_text;
 mod body_form;
 mod chunk_sender;
 mod chunk_template;

@@ -47,6 +47,7 @@ use std::{borrow::Cow, sync::Arc};
 use domain::{Agent, FileKinds, FileReference, HistoryMessage, ModelStep, Role, placeholder};
 use ports::{AgentTool, ModelRequest};
 use serde_json::{Value, json};
+use tokio_util::bytes::Bytes;
 
 pub(crate) use self::{conversation::Part, files::Content, step::Step};
 use self::{
@@ -134,6 +135,11 @@ impl Prompt {
         let current = self.steps.iter().map(|step| Step::current(step));
         let steps = earlier.chain(current).map(Part::Step);
         parts.into_vec().into_iter().chain(steps).collect()
+    }
+
+    /// Returns the size of the contents of all files.
+    pub(crate) fn file_bytes(&self) -> usize {
+        self.files.contents.values().map(Bytes::len).sum()
     }
 
     /// Returns the content of a message with these files.

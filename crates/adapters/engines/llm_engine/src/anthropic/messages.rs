@@ -7,12 +7,12 @@
 
 use std::borrow::Cow;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{FileKind, FileReference, Role, ToolStep};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    base64_text::Base64Text,
     prompt::{Content, Part, Prompt, Step},
     step_state,
 };
@@ -39,11 +39,11 @@ enum Block<'a> {
         text: Cow<'a, str>,
     },
     Image {
-        source: Source,
+        source: Source<'a>,
     },
     Document {
         title: &'a str,
-        source: Source,
+        source: Source<'a>,
     },
     ToolUse {
         id: Cow<'a, str>,
@@ -61,8 +61,11 @@ enum Block<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Source {
-    Base64 { media_type: String, data: String },
+enum Source<'a> {
+    Base64 {
+        media_type: &'a str,
+        data: Base64Text<'a>,
+    },
 }
 
 /// A part of the system message.
@@ -225,10 +228,10 @@ fn accepted_id(id: Cow<'_, str>) -> Cow<'_, str> {
     id.replace(|it| !is_accepted(it), "_").into()
 }
 
-fn file_block<'a>(file: &'a FileReference, bytes: &[u8]) -> Option<Block<'a>> {
+fn file_block<'a>(file: &'a FileReference, bytes: &'a [u8]) -> Option<Block<'a>> {
     let source = || Source::Base64 {
-        media_type: file.media_type.as_str().to_owned(),
-        data: STANDARD.encode(bytes),
+        media_type: file.media_type.as_str(),
+        data: Base64Text::new(bytes),
     };
     match file.media_type.kind()? {
         FileKind::Image => Some(Block::Image { source: source() }),

@@ -12,6 +12,7 @@ use super::{
     schema::accepted_schema,
 };
 use crate::{
+    base64_text,
     demands::Demands,
     prompt::{Prompt, object_schema},
 };
@@ -97,7 +98,7 @@ pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json
         output_config: has_config.then_some(OutputConfig { effort, format }),
         extra_body: &demands.extra_body,
     };
-    serde_json::to_vec(&request)
+    base64_text::body(&request, prompt)
 }
 
 /// Returns the tools. What is before a mark is cached, so the last one is marked.

@@ -5,7 +5,7 @@ use ports::ToolChoice;
 use serde_json::{Value, json};
 
 use super::{CompletionRequest, Messages, ResponseFormat, Settings, StreamOptions, functions};
-use crate::{demands::Demands, dialect::Dialect, prompt::Prompt};
+use crate::{base64_text, demands::Demands, dialect::Dialect, prompt::Prompt};
 
 /// Returns the body of a request.
 pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json::Result<Vec<u8>> {
@@ -35,7 +35,7 @@ pub(crate) fn request_body(prompt: &Prompt, demands: &Demands<'_>) -> serde_json
             .map(|it| ResponseFormat::of_schema(it.value())),
         extra_body: &demands.extra_body,
     };
-    serde_json::to_vec(&request)
+    base64_text::body(&request, prompt)
 }
 
 /// Converts the settings of an agent to request parameters.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{FileKind, FileReference, MediaType, Role};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 
@@ -11,6 +10,7 @@ use super::{
     PromptMessage, Tool, UserContent,
 };
 use crate::{
+    base64_text::Base64Text,
     prompt::{Content, Part, Prompt, Step, object_schema},
     step_state,
 };
@@ -115,22 +115,22 @@ fn user_content(content: Content<'_>) -> UserContent<'_> {
     UserContent::Parts(text.into_iter().chain(parts).collect())
 }
 
-fn part<'a>(file: &'a FileReference, content: &[u8]) -> Option<ContentPart<'a>> {
+fn part<'a>(file: &'a FileReference, content: &'a [u8]) -> Option<ContentPart<'a>> {
     match file.media_type.kind()? {
         FileKind::Image => Some(ContentPart::ImageUrl {
             image_url: ImageUrl {
-                url: data_url(file, content),
+                url: Base64Text::data_url(file.media_type, content),
             },
         }),
         FileKind::Pdf => Some(ContentPart::File {
             file: FileData {
                 filename: &file.name,
-                file_data: data_url(file, content),
+                file_data: Base64Text::data_url(file.media_type, content),
             },
         }),
         FileKind::Audio => Some(ContentPart::InputAudio {
             input_audio: AudioData {
-                data: STANDARD.encode(content),
+                data: Base64Text::new(content),
                 format: if file.media_type == MediaType::Wav {
                     "wav"
                 } else {
@@ -140,10 +140,4 @@ fn part<'a>(file: &'a FileReference, content: &[u8]) -> Option<ContentPart<'a>> 
         }),
         FileKind::Text => None,
     }
-}
-
-fn data_url(file: &FileReference, content: &[u8]) -> String {
-    let mut url = format!("data:{};base64,", file.media_type.as_str());
-    STANDARD.encode_string(content, &mut url);
-    url
 }

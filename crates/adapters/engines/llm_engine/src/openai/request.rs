@@ -6,6 +6,8 @@ use domain::ReasoningEffort;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base64_text::Base64Text;
+
 /// The body of a request for a chat completion. `M` is a sequence of [`PromptMessage`].
 #[derive(Serialize)]
 pub(crate) struct CompletionRequest<'a, M> {
@@ -122,28 +124,28 @@ pub(crate) enum UserContent<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ContentPart<'a> {
     Text { text: Cow<'a, str> },
-    ImageUrl { image_url: ImageUrl },
+    ImageUrl { image_url: ImageUrl<'a> },
     File { file: FileData<'a> },
-    InputAudio { input_audio: AudioData },
+    InputAudio { input_audio: AudioData<'a> },
 }
 
 /// A picture, as a data URL.
 #[derive(Serialize)]
-pub(crate) struct ImageUrl {
-    pub(crate) url: String,
+pub(crate) struct ImageUrl<'a> {
+    pub(crate) url: Base64Text<'a>,
 }
 
 /// A document, as a data URL.
 #[derive(Serialize)]
 pub(crate) struct FileData<'a> {
     pub(crate) filename: &'a str,
-    pub(crate) file_data: String,
+    pub(crate) file_data: Base64Text<'a>,
 }
 
 /// Sound, in Base64.
 #[derive(Serialize)]
-pub(crate) struct AudioData {
-    pub(crate) data: String,
+pub(crate) struct AudioData<'a> {
+    pub(crate) data: Base64Text<'a>,
     pub(crate) format: &'static str,
 }
 
