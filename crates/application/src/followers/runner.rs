@@ -27,7 +27,7 @@ const CLAIM_INTERVAL: Duration = Duration::from_secs(3);
 const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The pause after a round while the logs grow, in proportion to the time that the round took. For the rest of the
 /// time, the processor and the disk serve those who write.
-const PAUSE_PER_WORK: u32 = 9;
+const PAUSE_PER_WORK: u32 = 19;
 /// The longest pause, also after a round that waited for the store.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The time without a new event after which nobody seems to write. The heads are read every second.
