@@ -1,18 +1,20 @@
 //! `NoteRepository`, and the commands that write and delete notes.
 
 use domain::{
-    Audience, EventData, EventType, Note, NoteDraft, NoteId, PrincipalId, TenantId,
-    event_data::NoteReference,
+    Audience, ConversationId, EventData, EventType, FileReference, Message, Note, NoteDraft,
+    NoteId, PrincipalId, StoredFile, TenantId, event_data::NoteReference,
 };
 use ports::{EventVisibility, write_store::NoteKey};
 use serde_json::json;
 use uuid::Uuid;
-use writes::{Committed, CreateNote, DeleteConversation, DeleteNote};
+use writes::{
+    BeginOutcome, BeginTurn, Committed, CreateNote, CreateNoteOutcome, DeleteConversation,
+    DeleteFileOutcome, DeleteNote, StaffMessageChange, UnusableFile,
+};
 
 use crate::{
-    Store, fixture, log, lookup, purging,
-    results::{IdempotentExt as _, ResultExt as _},
-    setup,
+    Store, files, fixture, forks, log, lookup, purging, results::ResultExt as _, setup,
+    staff_messages,
 };
 
 fn create(conversation: u32, number: u32) -> CreateNote {
@@ -23,17 +25,31 @@ fn create(conversation: u32, number: u32) -> CreateNote {
     let conversation = fixture::conversation_id(conversation);
     CreateNote {
         tenant: fixture::tenant(),
-        note: draft.into_note(id, conversation, stamp.time),
+        note: draft.into_note((conversation, id), Vec::new(), stamp.time),
         stamp,
         idempotency: None,
     }
 }
 
 async fn write(storage: &Store, conversation: u32, number: u32) -> Note {
-    let create = create(conversation, number);
+    write_with(storage, conversation, number, &[]).await
+}
+
+/// Writes a note with files.
+async fn write_with(
+    storage: &Store,
+    conversation: u32,
+    number: u32,
+    files: &[FileReference],
+) -> Note {
+    let mut create = create(conversation, number);
+    create.note.files = files.to_vec();
     let note = create.note.clone();
-    let written = storage.writes.write(create).await.applied();
-    written.expect("the conversation exists");
+    let written = storage.writes.write(create).await.success();
+    assert!(
+        matches!(written, CreateNoteOutcome::Written(_)),
+        "{written:?}"
+    );
     note
 }
 
@@ -109,17 +125,21 @@ pub async fn notes_are_written_and_deleted_once(storage: &Store) {
         ..create(1, 1)
     };
     let note = with_key.note.clone();
-    let written = storage.writes.write(with_key.clone()).await.applied();
-    assert_eq!(written, Some(Committed::at(head.plus(1))));
+    let written = storage.writes.write(with_key.clone()).await.success();
+    let expected = CreateNoteOutcome::Written(Committed::at(head.plus(1)));
+    assert_eq!(written, expected);
     assert_eq!(found(storage, &note).await.as_ref(), Some(&note));
     let again = CreateNote {
         idempotency: with_key.idempotency,
         ..create(1, 2)
     };
-    let record = storage.writes.write(again).await.replayed();
+    let again = storage.writes.write(again).await.success();
+    let CreateNoteOutcome::Replayed(record) = again else {
+        panic!("{again:?}")
+    };
     assert_eq!(record.result, Some(json!({"id": note.id})));
-    let missing = storage.writes.write(create(3, 3)).await.applied();
-    assert_eq!(missing, None);
+    let missing = storage.writes.write(create(3, 3)).await.success();
+    assert_eq!(missing, CreateNoteOutcome::NoConversation);
     let moved = Note {
         conversation_id: fixture::conversation_id(2),
         ..note.clone()
@@ -177,15 +197,121 @@ pub async fn events_of_notes_are_hidden_from_users(storage: &Store) {
     }
 }
 
+/// The file 1, and whether notes use it in each conversation that does.
+async fn file_and_uses(storage: &Store) -> (StoredFile, Vec<(ConversationId, bool)>) {
+    let found = files::find(storage, &fixture::tenant(), 1).await;
+    let found = found.expect("it is stored");
+    let uses = found.uses.iter();
+    let mut uses: Vec<_> = uses
+        .map(|of| (of.conversation_id, of.is_by_notes))
+        .collect();
+    uses.sort_unstable();
+    (found, uses)
+}
+
+/// Notes show their files, and each use ends with its note: a file of no other is purged.
+pub async fn a_note_uses_its_files(storage: &Store) {
+    let agent = setup::agent(storage, 1).await;
+    let conversation = setup::conversation(storage, 1, &agent).await;
+    let files = [files::file(storage, 1).await, files::file(storage, 2).await];
+    let notes = [
+        write_with(storage, 1, 1, &files).await,
+        write_with(storage, 1, 2, &files[..1]).await,
+    ];
+    assert_eq!(found(storage, &notes[0]).await.as_ref(), Some(&notes[0]));
+    let newest_first = [notes[1].clone(), notes[0].clone()];
+    assert_eq!(listed(storage, &fixture::tenant(), 1).await, newest_first);
+    let purge = async || {
+        let outdated = purging::ended_before(fixture::at(2 * files::EXPIRY));
+        purging::purge_all(storage, 10, outdated).await
+    };
+    for (note, purged) in notes.iter().zip([1, 1]) {
+        let (file, uses) = file_and_uses(storage).await;
+        assert_eq!(file.file.expires_at, None);
+        assert_eq!(uses, [(conversation.id, true)]);
+        assert_eq!(file.uses[0].user_id, conversation.user_id);
+        assert_eq!(files::delete(storage, 1).await, DeleteFileOutcome::InUse);
+        assert_eq!(purge().await, 0);
+        assert!(delete(storage, key(note)).await);
+        assert_eq!(purge().await, purged);
+    }
+    assert_eq!(files::find(storage, &fixture::tenant(), 1).await, None);
+    assert_eq!(storage.files.deleted_blobs(10).await.success().len(), 2);
+}
+
+/// Neither a turn nor another conversation uses a file that only notes use. Messages of staff do, and the file stays
+/// while either has it.
+pub async fn only_staff_uses_files_of_notes(storage: &Store) {
+    let (agent, conversation) = setup::chat_with_turns(storage, 1).await;
+    setup::conversation(storage, 2, &agent).await;
+    let file = files::file(storage, 1).await;
+    let note = write_with(storage, 1, 1, std::slice::from_ref(&file)).await;
+    let in_use = UnusableFile::InUse(file.id);
+    let begin = BeginTurn {
+        files: vec![file.clone()],
+        ..fixture::begin_turn(5, &agent, fixture::existing(&conversation, 1))
+    };
+    let refused = storage.writes.write(begin).await.success();
+    assert_eq!(refused, BeginOutcome::FileUnusable(in_use));
+    let mut elsewhere = create(2, 2);
+    elsewhere.note.files = vec![file.clone()];
+    let refused = storage.writes.write(elsewhere).await.success();
+    assert_eq!(refused, CreateNoteOutcome::FileUnusable(in_use));
+    let messages = lookup::messages(storage, conversation.id).await;
+    let (_, forked) = forks::fork(storage, 3, &conversation, &messages, 1).await;
+    forked.success();
+    let by_notes = (conversation.id, true);
+    assert_eq!(file_and_uses(storage).await.1, [by_notes]);
+
+    let message = staff_messages::write_with(storage, &conversation, 1, &file).await;
+    let both = [(conversation.id, false), by_notes];
+    assert_eq!(file_and_uses(storage).await.1, both);
+    let delete_message = async |message: &Message| {
+        let found = staff_messages::found(storage, message).await;
+        let deleted = StaffMessageChange::Deleted;
+        let deleted = staff_messages::change(storage, found, deleted).await;
+        assert!(deleted.success().is_some());
+    };
+    delete_message(&message).await;
+    assert_eq!(file_and_uses(storage).await.1, [by_notes]);
+    let message = staff_messages::write_with(storage, &conversation, 2, &file).await;
+    assert!(delete(storage, key(&note)).await);
+    let (stored, uses) = file_and_uses(storage).await;
+    assert_eq!(stored.file.expires_at, None);
+    assert_eq!(uses, [(conversation.id, false)]);
+    delete_message(&message).await;
+    let (stored, uses) = file_and_uses(storage).await;
+    assert_eq!((stored.file.expires_at.is_some(), uses), (true, vec![]));
+}
+
+/// A file that does not exist or has expired is no file of a note.
+pub async fn unusable_files_make_no_note(storage: &Store) {
+    let agent = setup::agent(storage, 1).await;
+    setup::conversation(storage, 1, &agent).await;
+    let file = files::file(storage, 1).await;
+    let unknown = files::row(&fixture::tenant(), 9, "user:ada").file.reference;
+    for (reference, at) in [(unknown, 1_000), (file, files::EXPIRY)] {
+        let mut create = create(1, 1);
+        create.note.files = vec![reference.clone()];
+        create.stamp = fixture::stamp(at);
+        let refused = storage.writes.write(create).await.success();
+        let expected = UnusableFile::NotFound(reference.id);
+        assert_eq!(refused, CreateNoteOutcome::FileUnusable(expected));
+    }
+    assert_eq!(listed(storage, &fixture::tenant(), 1).await, []);
+}
+
 /// Nothing of a note is left once its conversation is deleted and purged.
 pub async fn notes_are_purged_with_their_conversation(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     for number in [1, 2] {
         setup::conversation(storage, number, &agent).await;
     }
-    for number in 1..=3 {
+    for number in 1..=2 {
         write(storage, 1, number).await;
     }
+    let file = files::file(storage, 1).await;
+    write_with(storage, 1, 3, &[file]).await;
     let kept = write(storage, 2, 4).await;
     let delete = DeleteConversation {
         tenant: fixture::tenant(),
@@ -199,8 +325,10 @@ pub async fn notes_are_purged_with_their_conversation(storage: &Store) {
     storage.writes.write(delete).await.success();
     let tenant = fixture::tenant();
     assert_eq!(listed(storage, &tenant, 1).await, []);
+    assert_eq!(file_and_uses(storage).await.1, []);
     let outdated = purging::deleted_before(fixture::at(10_000));
-    // Three notes and their conversation.
-    assert_eq!(purging::purge_all(storage, 2, outdated).await, 4);
+    // Three notes with a file, and their conversation.
+    assert_eq!(purging::purge_all(storage, 2, outdated).await, 5);
+    assert_eq!(files::find(storage, &tenant, 1).await, None);
     assert_eq!(listed(storage, &tenant, 2).await, [kept]);
 }

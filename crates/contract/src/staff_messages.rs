@@ -1,8 +1,8 @@
 //! `WriteStaffMessage` and `ChangeStaffMessage`: messages of staff.
 
 use domain::{
-    Author, AuthorKind, Conversation, ConversationId, EventData, EventType, HistoryMessage,
-    IdempotencyEntry, Message, Role, Seq,
+    Author, AuthorKind, Conversation, ConversationId, EventData, EventType, FileReference,
+    HistoryMessage, IdempotencyEntry, Message, Role, Seq,
     event_data::{EventMessage, MessagePlace},
 };
 use ports::{FoundMessage, HistoryQuery, MessageReference, RepositoryError};
@@ -51,6 +51,18 @@ pub(crate) async fn write(
     written(storage.writes.write(write).await.success())
 }
 
+/// Writes a numbered message of staff with a file.
+pub(crate) async fn write_with(
+    storage: &Store,
+    conversation: &Conversation,
+    number: u32,
+    file: &FileReference,
+) -> Message {
+    let mut write = draft(conversation.id, number);
+    write.message.files = vec![file.clone()];
+    written(storage.writes.write(write).await.success()).1
+}
+
 fn written(outcome: StaffMessageOutcome) -> (Committed, Message) {
     match outcome {
         StaffMessageOutcome::Written(committed, message) => (committed, *message),
@@ -58,7 +70,7 @@ fn written(outcome: StaffMessageOutcome) -> (Committed, Message) {
     }
 }
 
-async fn found(storage: &Store, message: &Message) -> FoundMessage {
+pub(crate) async fn found(storage: &Store, message: &Message) -> FoundMessage {
     let reference = MessageReference::Id(message.id);
     let (tenant, conversation) = (fixture::tenant(), message.conversation_id);
     let conversations = &storage.conversations;
@@ -66,7 +78,7 @@ async fn found(storage: &Store, message: &Message) -> FoundMessage {
     found.await.success().expect("the message exists")
 }
 
-async fn change(
+pub(crate) async fn change(
     storage: &Store,
     found: FoundMessage,
     change: StaffMessageChange,
@@ -159,13 +171,7 @@ pub async fn a_deleted_message_of_staff_uses_its_files_no_longer(storage: &Store
     let file = files::file(storage, 1).await;
     let mut messages = Vec::new();
     for number in [1, 2] {
-        let draft = draft(original.id, number);
-        let message = Message {
-            files: vec![file.clone()],
-            ..draft.message
-        };
-        let write = WriteStaffMessage { message, ..draft };
-        messages.push(written(storage.writes.write(write).await.success()).1);
+        messages.push(write_with(storage, &original, number, &file).await);
     }
     let mut uses_left = [1, 0].into_iter();
     for message in &messages {
@@ -269,20 +275,29 @@ pub async fn a_change_of_a_message_of_staff_is_stale_after_another_message(stora
 pub async fn histories_contain_messages_of_staff_with_their_authors(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 1).await;
     write(storage, &original, 1).await;
+    let file = files::file(storage, 1).await;
+    write_with(storage, &original, 2, &file).await;
     let target = fixture::existing(&original, 1);
     let begin = fixture::begin_turn(10, &agent, target);
     let started = setup::start_turn(storage, &begin).await;
-    assert_eq!(started.messages.message.seq, 4);
+    assert_eq!(started.messages.message.seq, 5);
     let query = HistoryQuery {
-        before: 4,
+        before: 5,
         limits: domain::HistoryLimits::default(),
     };
     let (tenant, conversations) = (fixture::tenant(), &storage.conversations);
     let history = conversations.history(&tenant, original.id, &query);
     let history = history.await.success();
-    let expected = HistoryMessage::of_staff(3, &author().name, "Staff 1");
-    assert_eq!((history.len(), history.last()), (3, Some(&expected)));
-    assert_eq!(&*expected.content, "Grace 🦊: Staff 1");
+    let of_staff = HistoryMessage::of_staff(3, &author().name, "Staff 1");
+    assert_eq!(&*of_staff.content, "Grace 🦊: Staff 1");
+    let with_file = HistoryMessage {
+        files: vec![file],
+        ..HistoryMessage::of_staff(4, &author().name, "Staff 2")
+    };
+    assert_eq!(
+        (history.len(), &history[2..]),
+        (4, &[of_staff, with_file][..])
+    );
 }
 
 /// A reply follows what staff has written while it was computed.

@@ -1,4 +1,4 @@
-//! Files that messages contain.
+//! Files that messages and notes contain.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::{
 /// The maximum number of files of a message.
 pub const MAX_FILES: usize = 8;
 
-/// The time for which a file is kept that no message uses.
+/// The time for which a file is kept that neither a message nor a note uses.
 pub const UNUSED_LIFE: std::time::Duration = std::time::Duration::from_hours(24);
 
 /// A file of a message.
@@ -44,7 +44,7 @@ pub struct File {
     pub sha256: ContentDigest,
     /// The time of the upload.
     pub created_at: Timestamp,
-    /// The time at which it is deleted unless a message uses it; null once one does.
+    /// The time at which it is deleted unless a message or note uses it; null once one does.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -107,7 +107,8 @@ pub struct StoredFile {
     pub blob: BlobKey,
     /// The principal that has uploaded it.
     pub creator: PrincipalId,
-    /// The conversations that use it, copies of messages included. Deleted ones are omitted.
+    /// The conversations that use it, copies of messages included. Deleted ones are omitted. One whose messages and
+    /// notes use it is there twice.
     pub uses: Vec<FileUse>,
 }
 
@@ -120,6 +121,16 @@ pub struct FileUse {
     pub agent_id: AgentId,
     /// Its user.
     pub user_id: Option<String>,
+    /// Notes of staff use it, not messages.
+    pub is_by_notes: bool,
+}
+
+impl FileUse {
+    fn may_be_read_by(&self, caller: &Principal) -> bool {
+        let user = self.user_id.as_deref();
+        let is_hidden = self.is_by_notes && !caller.may_read_notes(user);
+        !is_hidden && caller.may_reach(user, self.agent_id)
+    }
 }
 
 impl StoredFile {
@@ -129,24 +140,34 @@ impl StoredFile {
         self.file.expires_at.map_or(is_used, |end| now < end)
     }
 
-    /// Returns whether no message uses it.
+    /// Returns whether neither a message nor a note uses it.
     pub const fn is_unused(&self) -> bool {
         self.file.expires_at.is_some()
     }
 
-    /// Returns whether a conversation of this user uses it.
+    /// Returns the conversations whose messages use it.
+    pub fn uses_by_messages(&self) -> impl Iterator<Item = &FileUse> {
+        self.uses.iter().filter(|of| !of.is_by_notes)
+    }
+
+    /// Returns whether messages may use it: notes do not make it known to users and models.
+    pub fn is_for_messages(&self) -> bool {
+        self.is_unused() || self.uses_by_messages().next().is_some()
+    }
+
+    /// Returns whether a message in a conversation of this user uses it.
     pub fn is_of_user(&self, user_id: &str) -> bool {
-        let mut uses = self.uses.iter();
+        let mut uses = self.uses_by_messages();
         uses.any(|of| of.user_id.as_deref() == Some(user_id))
     }
 
-    /// Returns whether a caller may read it: its creator until a message uses it or its time is over, then
-    /// those who may read one of the conversations that do.
+    /// Returns whether a caller may read it: its creator until a message or note uses it or its time is over, then
+    /// those who may read one of the conversations that do. What only notes use is read by those who may read notes.
     pub fn may_be_read_by(&self, caller: &Principal, now: Timestamp) -> bool {
         if let Some(expires_at) = self.file.expires_at {
             return now < expires_at && self.creator == caller.id;
         }
         let mut uses = self.uses.iter();
-        uses.any(|of| caller.may_reach(of.user_id.as_deref(), of.agent_id))
+        uses.any(|of| of.may_be_read_by(caller))
     }
 }

@@ -187,6 +187,13 @@ impl Principal {
         has_scope && self.audience() == Audience::Staff
     }
 
+    /// Returns `true` if this principal can read the notes of conversations of `user_id` that it can reach. Nobody
+    /// reads those about themselves.
+    pub fn may_read_notes(&self, user_id: Option<&str>) -> bool {
+        let is_own = self.user_id.is_some() && self.user_id.as_deref() == user_id;
+        self.may_read_context() && !is_own
+    }
+
     /// Returns whether the request is one of a user: by its credential, or because it names one.
     pub const fn names_a_user(&self) -> bool {
         self.names_user || self.user_id.is_some()
@@ -298,6 +305,30 @@ mod tests {
         caller.user_id = None;
         assert!(caller.may_read_conversations() && caller.may_read_context());
         assert!(caller.may_follow(&other));
+    }
+
+    #[test]
+    fn staff_reads_notes_about_others() {
+        let mut caller = Principal {
+            tenant: "default".parse().unwrap(),
+            id: PrincipalId::new("key:1"),
+            scopes: [Scope::ConversationsRead].into_iter().collect(),
+            user_id: None,
+            agents: AgentReach::ALL,
+            names_user: false,
+        };
+        assert!(caller.may_read_notes(Some("ada")) && caller.may_read_notes(None));
+        caller.names_user = true;
+        assert!(!caller.may_read_notes(Some("ada")) && !caller.may_read_notes(None));
+        caller.names_user = false;
+        caller.user_id = Some("mia".to_owned());
+        assert!(!caller.may_read_notes(Some("ada")) && !caller.may_read_notes(Some("mia")));
+        caller.scopes = [Scope::ConversationsAll].into_iter().collect();
+        assert!(caller.may_read_notes(Some("ada")) && caller.may_read_notes(None));
+        assert!(!caller.may_read_notes(Some("mia")));
+        caller.user_id = None;
+        caller.scopes = [Scope::ChatWrite].into_iter().collect();
+        assert!(!caller.may_read_notes(Some("ada")));
     }
 
     /// Versions that do not know the reach read no scopes.

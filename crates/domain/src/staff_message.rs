@@ -44,19 +44,9 @@ pub struct StaffMessageDraft {
 impl StaffMessageDraft {
     /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<InputFault> {
-        let content = check_content(&self.content, !self.files.is_empty());
-        let files = self.files.iter().collect::<BTreeSet<_>>();
-        let is_repeated = files.len() < self.files.len();
-        let repeated = is_repeated.then(|| {
-            InputFault::new(
-                "/files",
-                FaultCode::DuplicateMember,
-                "must name each file once",
-            )
-        });
-        content
+        check_content(&self.content, !self.files.is_empty())
             .into_iter()
-            .chain(repeated)
+            .chain(check_files(&self.files))
             .chain(check_author(self.author.as_ref()))
             .collect()
     }
@@ -72,4 +62,11 @@ pub fn check_content(content: &str, has_files: bool) -> Option<InputFault> {
     let code = FaultCode::TooShort;
     let is_missing = !has_files && is_blank(content);
     is_missing.then(|| InputFault::new("/content", code, BLANK_IN_WORDS))
+}
+
+/// Returns the fault of files that are named twice.
+pub(crate) fn check_files(files: &[String]) -> Option<InputFault> {
+    let code = FaultCode::DuplicateMember;
+    let is_repeated = files.iter().collect::<BTreeSet<_>>().len() < files.len();
+    is_repeated.then(|| InputFault::new("/files", code, "must name each file once"))
 }

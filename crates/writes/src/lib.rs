@@ -30,7 +30,7 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, BeginErasure, CallAnswer, CancelTurn,
     ChangeStaffMessage, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
-    CreateFiles, CreateFilesOutcome, CreateNote, DeleteAgent, DeleteConversation, DeleteFile,
+    CreateFiles, CreateFilesOutcome, CreateNote, CreateNoteOutcome, DeleteAgent, DeleteConversation, DeleteFile,
     DeleteFileOutcome, DeleteNote, EndErasure, FailQueuedTurn, MayAnswer, NotStaff, RateMessage,
     RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser,
     SavedUser, StaffMessageChange, StaffMessageOutcome, SuspendOutcome, SuspendTurn, Sweep,

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
+    files::upload,
     script::scripted,
     user_tokens::{BACKEND, backend, user},
 };
@@ -71,7 +72,10 @@ impl Marked {
             let path = format!("/api/conversations/{conversation}");
             let change = json!({"context": MARK, "metadata": {MARK: MARK}});
             backend.patch(&path, change).await.ok();
-            let note = json!({"content": MARK, "author": {"name": "Staff"}});
+            let named = format!("attachment; filename={MARK}.txt");
+            let named = [("Content-Disposition", &*named)];
+            let file = upload(&backend, MARK.as_bytes(), &named).await.created();
+            let note = json!({"content": MARK, "files": [file["id"]], "author": {"name": "Staff"}});
             backend.post(&format!("{path}/notes"), note).await.created();
             let message = json!({"content": MARK});
             backend

@@ -80,6 +80,7 @@ mod misread_requests;
 mod moved_conversations;
 mod newer_version;
 mod nodes;
+mod note_files;
 mod notes;
 mod oauth;
 mod oauth_client_keys;

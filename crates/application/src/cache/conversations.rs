@@ -13,9 +13,9 @@ use ports::{
     RepositoryError, ScannedConversations,
 };
 use writes::{
-    ChangeStaffMessage, Committed, CreateConversation, CreateNote, DeleteConversation, DeleteNote,
-    DeleteOutcome, RateMessage, RateOutcome, StaffMessageOutcome, TitleConversation,
-    UpdateConversation, WriteStaffMessage,
+    ChangeStaffMessage, Committed, CreateConversation, CreateNote, CreateNoteOutcome,
+    DeleteConversation, DeleteNote, DeleteOutcome, RateMessage, RateOutcome, StaffMessageOutcome,
+    TitleConversation, UpdateConversation, WriteStaffMessage,
 };
 
 use super::{AnnouncedCommand, CachedCommand, Caches};
@@ -327,8 +327,10 @@ impl AnnouncedCommand for CreateNote {
 
     fn committed(outcome: &Self::Outcome) -> Option<Committed> {
         match outcome {
-            Idempotent::Applied(committed) => *committed,
-            Idempotent::Replayed(_) => None,
+            CreateNoteOutcome::Written(committed) => Some(*committed),
+            CreateNoteOutcome::Replayed(_)
+            | CreateNoteOutcome::NoConversation
+            | CreateNoteOutcome::FileUnusable(_) => None,
         }
     }
 }

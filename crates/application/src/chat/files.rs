@@ -51,8 +51,8 @@ enum Source {
     New(NewFile),
 }
 
-/// Finds the files that a client attaches, which it may read and which `may_use` accepts, and judges the types of those
-/// that it sends.
+/// Finds the files that a client attaches, which it may read, which are not those of notes alone, and which `may_use`
+/// accepts, and judges the types of those that it sends.
 pub(super) async fn judge_files<'a>(
     context: &ChatContext,
     caller: &Principal,
@@ -74,7 +74,8 @@ pub(super) async fn judge_files<'a>(
         pending.push(match file {
             AttachedFile::Stored(id) => {
                 let file = found.iter().find(|it| it.file.reference.id == *id);
-                let file = file.filter(|file| file.may_be_read_by(caller, now) && may_use(file));
+                let file = file.filter(|file| file.may_be_read_by(caller, now));
+                let file = file.filter(|file| file.is_for_messages() && may_use(file));
                 let file = file.ok_or(ChatError::FileNotFound)?;
                 PendingFile::Judged(JudgedFile {
                     reference: file.file.reference.clone(),

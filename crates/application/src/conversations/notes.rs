@@ -1,11 +1,11 @@
 //! Notes of staff about conversations.
 
 use domain::{
-    ConversationId, IdempotencyKey, Note, NoteDraft, NoteId, Page, Principal, Scope, Seq, cursor,
-    event_data::NoteReference,
+    ConversationId, IdempotencyEntry, IdempotencyKey, Note, NoteDraft, NoteId, Page, Principal,
+    Scope, Seq, Stamp, cursor, event_data::NoteReference,
 };
 use ports::{Idempotent, write_store::NoteKey};
-use writes::{CreateNote, DeleteNote};
+use writes::{CreateNote, CreateNoteOutcome, DeleteNote};
 
 use super::{ConversationError, ConversationService, staff_messages::DraftRequest};
 use crate::idempotency::{self, Created, created};
@@ -48,26 +48,8 @@ impl ConversationService {
             draft: &draft,
         };
         let entry = idempotency::new_entry(caller, "notes.create", key, &request, stamp.time);
-        let faults = draft.check();
-        let outcome = if faults.is_empty() {
-            let note_id = NoteId::new(self.ports.ids.next_id());
-            let write = CreateNote {
-                tenant: caller.tenant.clone(),
-                note: draft.into_note(note_id, id, stamp.time),
-                stamp,
-                idempotency: entry.clone(),
-            };
-            match self.ports.writes.write(write).await {
-                Ok(Idempotent::Applied(Some(_))) => {
-                    Ok(Idempotent::Applied(NoteReference { id: note_id }))
-                }
-                Ok(Idempotent::Applied(None)) => Err(ConversationError::NotFound),
-                Ok(Idempotent::Replayed(record)) => Ok(Idempotent::Replayed(record)),
-                Err(error) => Err(error.into()),
-            }
-        } else {
-            Err(ConversationError::Invalid(faults))
-        };
+        let outcome = self.write_note_draft(caller, (id, draft), stamp, entry.clone());
+        let outcome = outcome.await;
         let records = &*self.ports.idempotency;
         let written: Created<NoteReference> =
             created(records, &caller.tenant, entry.as_ref(), outcome).await?;
@@ -77,6 +59,33 @@ impl ConversationService {
             value: found.await?.ok_or(ConversationError::NoteNotFound)?,
             is_replayed: written.is_replayed,
         })
+    }
+
+    async fn write_note_draft(
+        &self,
+        caller: &Principal,
+        (conversation, draft): (ConversationId, NoteDraft),
+        stamp: Stamp,
+        idempotency: Option<IdempotencyEntry>,
+    ) -> Result<Idempotent<NoteReference>, ConversationError> {
+        let faults = draft.check();
+        if !faults.is_empty() {
+            return Err(ConversationError::Invalid(faults));
+        }
+        let files = self.find_files(caller, &draft.files, stamp.time).await?;
+        let id = NoteId::new(self.ports.ids.next_id());
+        let write = CreateNote {
+            tenant: caller.tenant.clone(),
+            note: draft.into_note((conversation, id), files, stamp.time),
+            stamp,
+            idempotency,
+        };
+        match self.ports.writes.write(write).await? {
+            CreateNoteOutcome::Written(_) => Ok(Idempotent::Applied(NoteReference { id })),
+            CreateNoteOutcome::Replayed(record) => Ok(Idempotent::Replayed(record)),
+            CreateNoteOutcome::NoConversation => Err(ConversationError::NotFound),
+            CreateNoteOutcome::FileUnusable(file) => Err(file.into()),
+        }
     }
 
     /// Deletes a note.

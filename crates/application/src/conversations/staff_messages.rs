@@ -1,8 +1,8 @@
 //! Messages that members of staff write in place of the agent.
 
 use domain::{
-    ConversationId, FileId, IdempotencyEntry, IdempotencyKey, Message, MessageId, Principal, Role,
-    Scope, Stamp,
+    ConversationId, FileId, FileReference, IdempotencyEntry, IdempotencyKey, Message, MessageId,
+    Principal, Role, Scope, Stamp, Timestamp,
     staff_message::{StaffMessageDraft, check_content},
     text::is_blank,
 };
@@ -64,13 +64,11 @@ impl ConversationService {
         if !faults.is_empty() {
             return Err(ConversationError::Invalid(faults));
         }
-        let files: Result<Vec<FileId>, _> = draft.files.iter().map(|id| id.parse()).collect();
-        let files = files.map_err(|_malformed| ConversationError::FileNotFound)?;
-        let files = find_references(&self.ports, caller, &files, stamp.time).await?;
+        let files = self.find_files(caller, &draft.files, stamp.time).await?;
         let message = Message {
             author: Some(draft.author()),
             client_message_id: draft.client_message_id,
-            files: files.ok_or(ConversationError::FileNotFound)?,
+            files,
             ..Message::new(
                 (id, 0),
                 MessageId::new(self.ports.ids.next_id()),
@@ -166,6 +164,19 @@ impl ConversationService {
         let found = conversations.find_message(&caller.tenant, id, &reference);
         let found = found.await?.filter(|found| found.message.is_of_staff());
         found.ok_or(ConversationError::MessageNotFound)
+    }
+
+    /// Finds the files that a message of staff or a note names.
+    pub(super) async fn find_files(
+        &self,
+        caller: &Principal,
+        named: &[String],
+        now: Timestamp,
+    ) -> Result<Vec<FileReference>, ConversationError> {
+        let ids: Result<Vec<FileId>, _> = named.iter().map(|id| id.parse()).collect();
+        let ids = ids.map_err(|_malformed| ConversationError::FileNotFound)?;
+        let found = find_references(&self.ports, caller, &ids, now).await?;
+        found.ok_or(ConversationError::FileNotFound)
     }
 
     /// Checks that the caller can reach a conversation, lacks no scope to act as staff there, and that the

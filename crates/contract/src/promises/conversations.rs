@@ -168,6 +168,9 @@ macro_rules! conversation_promises {
                 notes_are_listed_in_their_conversation,
                 notes_are_written_and_deleted_once,
                 events_of_notes_are_hidden_from_users,
+                a_note_uses_its_files,
+                only_staff_uses_files_of_notes,
+                unusable_files_make_no_note,
                 notes_are_purged_with_their_conversation,
             }
             open_turns {

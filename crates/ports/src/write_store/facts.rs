@@ -244,10 +244,12 @@ impl ConversationFacts {
 /// The facts about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFacts {
-    /// The time at which it is deleted unless a message uses it; `None` once one does.
+    /// The time at which it is deleted unless a message or note uses it; `None` once one does.
     pub expires_at: Option<Timestamp>,
-    /// The conversations that use it, also deleted ones.
+    /// The conversations whose messages use it, also deleted ones.
     pub used_in: Vec<ConversationId>,
+    /// The conversations whose notes use it, also deleted ones.
+    pub noted_in: Vec<ConversationId>,
 }
 
 /// The facts about a credential.

@@ -52,7 +52,7 @@ pub use self::{
     create_conversation::CreateConversation,
     create_credential::CreateCredential,
     create_files::{CreateFiles, CreateFilesOutcome},
-    create_note::CreateNote,
+    create_note::{CreateNote, CreateNoteOutcome},
     delete_agent::DeleteAgent,
     delete_conversation::DeleteConversation,
     delete_file::{DeleteFile, DeleteFileOutcome},

@@ -49,6 +49,7 @@ pub(super) fn file_uses(begin: &BeginTurn) -> FileUses<'_> {
         tenant: &begin.tenant,
         conversation: begin.target.id(),
         files: &begin.files,
+        is_for_staff: false,
     }
 }
 

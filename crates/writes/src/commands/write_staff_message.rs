@@ -45,6 +45,7 @@ impl WriteStaffMessage {
             tenant: &self.tenant,
             conversation: self.message.conversation_id,
             files: &self.message.files,
+            is_for_staff: true,
         }
     }
 

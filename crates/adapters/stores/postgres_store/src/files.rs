@@ -2,15 +2,18 @@
 
 use relational::repositories::FileSql;
 
-use crate::{PostgresStore, fragments::visible};
+use crate::{
+    PostgresStore,
+    fragments::{file_uses, visible},
+};
 
 impl FileSql for PostgresStore {
     const FIND: &'static str = concat!(
         "select f.id, f.blob, f.name, f.media_type, f.bytes, f.sha256, f.principal, f.created_at, \
-            f.expires_at, c.id as conversation_id, c.agent_id, c.user_id \
-         from files f \
-         left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id \
-         left join conversations c on c.tenant_id = u.tenant_id and c.id = u.conversation_id and ",
+            f.expires_at, c.id as conversation_id, c.agent_id, c.user_id, u.is_by_notes \
+         from files f ",
+        file_uses!(),
+        " left join conversations c on c.tenant_id = u.tenant_id and c.id = u.conversation_id and ",
         visible!(),
         " where f.tenant_id = $1 and f.id = any($2) order by f.id"
     );

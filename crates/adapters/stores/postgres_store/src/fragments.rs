@@ -83,3 +83,15 @@ macro_rules! runs_on {
     };
 }
 pub(crate) use runs_on;
+
+/// The join of file `f` to each conversation whose messages or notes use it.
+macro_rules! file_uses {
+    () => {
+        "left join lateral ( \
+            select m.tenant_id, m.conversation_id, false as is_by_notes from file_uses m \
+            where m.tenant_id = f.tenant_id and m.file_id = f.id \
+            union all select distinct n.tenant_id, n.conversation_id, true from note_file_uses n \
+            where n.tenant_id = f.tenant_id and n.file_id = f.id) u on true"
+    };
+}
+pub(crate) use file_uses;

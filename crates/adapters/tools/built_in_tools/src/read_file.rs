@@ -82,9 +82,9 @@ impl Files {
         let mut found = found.into_iter();
         let file = found
             .find(|file| {
-                file.uses
-                    .iter()
-                    .any(|of| of.conversation_id == conversation)
+                // Those of notes are not for models.
+                let mut uses = file.uses_by_messages();
+                uses.any(|of| of.conversation_id == conversation)
             })
             .ok_or_else(unknown)?;
         match file.file.reference.media_type.kind() {

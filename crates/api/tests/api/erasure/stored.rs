@@ -110,7 +110,7 @@ async fn no_byte_of_an_erased_user_is_left_in_the_files_of_sqlite() {
     let count = || {
         let entries = std::fs::read_dir(&folder).expect("the folder of the store");
         let paths = entries.map(|entry| entry.expect("an entry").path());
-        // No file was uploaded.
+        // The contents of files are in a folder of their own.
         let contents = paths.filter(|path| path.is_file()).map(std::fs::read);
         let found = contents.map(|content| {
             let content = content.expect("a file").to_ascii_lowercase();

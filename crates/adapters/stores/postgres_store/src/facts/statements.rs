@@ -2,7 +2,7 @@
 
 use relational::{credential_columns, reply_columns, turn_columns, user_columns};
 
-use crate::fragments::{join_reply, runs_on};
+use crate::fragments::{file_uses, join_reply, runs_on};
 
 relational::statements! {
     /// The tenant lock. It is a statement of its own, because other conditions in it would see the
@@ -105,11 +105,12 @@ relational::statements! {
             and n.conversation_id = q.conversation and n.id = q.id";
 
     /// Files, with each conversation that uses them.
-    pub(super) const FILES: &str = "\
-        select f.tenant_id, f.id, f.expires_at, u.conversation_id \
+    pub(super) const FILES: &str = concat!(
+        "select f.tenant_id, f.id, f.expires_at, u.conversation_id, u.is_by_notes \
         from unnest($1::text[], $2::uuid[]) as q (tenant, id) \
-        join files f on f.tenant_id = q.tenant and f.id = q.id \
-        left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
+        join files f on f.tenant_id = q.tenant and f.id = q.id ",
+        file_uses!()
+    );
 
     pub(super) const UPLOADS: &str = "\
         select u.tenant_id, u.principal, u.ends_at, u.files, u.bytes \

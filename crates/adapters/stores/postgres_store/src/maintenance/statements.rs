@@ -192,7 +192,7 @@ relational::statements! {
 
 /// Makes the space of removed rows free, and removes their values from the statistics.
 pub(super) const VACUUM: &str = "vacuum (analyze) conversations, messages, turns, turn_steps, \
-    conversation_notes, feedback, files, file_uses, uploads, users, events, idempotency_records, usage_entries, search_entries, \
+    conversation_notes, feedback, files, file_uses, note_file_uses, uploads, users, events, idempotency_records, usage_entries, search_entries, \
     erasures, user_token_generations, agents, agent_versions, agent_capabilities";
 
 /// The statements that remove a deleted conversation, in this order. Each runs only when the one

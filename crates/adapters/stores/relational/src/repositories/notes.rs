@@ -21,16 +21,19 @@ macro_rules! exists {
 
 statements! {
     const FIND: &str = concat!(
-        "select n.id, n.conversation_id, n.content, n.author, n.created_at from conversation_notes n \
+        "select n.id, n.conversation_id, n.content, n.files, n.author, n.created_at \
+         from conversation_notes n \
          where n.tenant_id = $1 and n.conversation_id = $2 and n.id = $3 and ",
         exists!()
     );
 
     const LIST: &str = concat!(
-        "select n.sort_seq, n.total, n.id, n.conversation_id, n.content, n.author, n.created_at from ",
+        "select n.sort_seq, n.total, n.id, n.conversation_id, n.content, n.files, n.author, n.created_at \
+         from ",
         page_budget!(
             concat!(
-                "select *, octet_length(content) as bytes from conversation_notes \
+                "select *, octet_length(content) + coalesce(octet_length(cast(files as text)), 0) as bytes \
+                 from conversation_notes \
                  where tenant_id = $1 and conversation_id = $2 and sort_seq < $3 and ",
                 exists!(),
                 " order by sort_seq desc limit $4"

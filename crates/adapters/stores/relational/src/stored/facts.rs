@@ -166,16 +166,20 @@ pub fn add_steps(facts: &mut Facts, rows: Vec<StoredStep>) -> Result<(), Reposit
     Ok(())
 }
 
-/// The columns `tenant_id`, `id` and `expires_at` of a file, and of the conversation of a use.
-pub type StoredFileUse = (String, Uuid, Option<StoredTime>, Option<Uuid>);
+/// The columns `tenant_id`, `id` and `expires_at` of a file, the conversation of a use, and whether notes use it there.
+pub type StoredFileUse = (String, Uuid, Option<StoredTime>, Option<Uuid>, Option<bool>);
 
 /// Adds files, of which each use is a row.
 pub fn add_files(facts: &mut Facts, rows: Vec<StoredFileUse>) -> Result<(), RepositoryError> {
-    for (of, id, expires_at, conversation) in rows {
+    for (of, id, expires_at, conversation, is_by_notes) in rows {
         let file = facts.files.entry((tenant(&of)?, FileId::new(id)));
         let file = file.or_default();
         file.expires_at = expires_at.map(|time| time.0);
-        file.used_in.extend(conversation.map(ConversationId::new));
+        let uses = match is_by_notes {
+            Some(true) => &mut file.noted_in,
+            _ => &mut file.used_in,
+        };
+        uses.extend(conversation.map(ConversationId::new));
     }
     Ok(())
 }

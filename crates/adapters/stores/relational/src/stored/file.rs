@@ -24,6 +24,7 @@ pub struct StoredFileRow {
     conversation_id: Option<Uuid>,
     agent_id: Option<Uuid>,
     user_id: Option<String>,
+    is_by_notes: Option<bool>,
 }
 
 impl StoredFileRow {
@@ -34,6 +35,7 @@ impl StoredFileRow {
             conversation_id: ConversationId::new(conversation),
             agent_id: AgentId::new(agent),
             user_id: self.user_id.clone(),
+            is_by_notes: self.is_by_notes == Some(true),
         });
         let id = FileId::new(self.id);
         if files.last().is_none_or(|last| last.file.reference.id != id) {

@@ -1,6 +1,6 @@
 //! A note as it is stored.
 
-use domain::{Author, ConversationId, Note, NoteId, UnknownMembers};
+use domain::{Author, ConversationId, FileReference, Note, NoteId, UnknownMembers};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -12,6 +12,7 @@ pub struct StoredNote {
     id: Uuid,
     conversation_id: Uuid,
     content: String,
+    files: Option<Json<Vec<FileReference>>>,
     author: Json<Author>,
     created_at: StoredTime,
 }
@@ -22,6 +23,7 @@ impl From<StoredNote> for Note {
             id: NoteId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),
             content: row.content,
+            files: row.files.map_or_else(Vec::new, |files| files.0),
             author: row.author.0,
             created_at: row.created_at.0,
             unknown: UnknownMembers::default(),

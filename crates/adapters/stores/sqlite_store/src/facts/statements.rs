@@ -89,9 +89,16 @@ relational::statements! {
 
     /// Files, with each conversation that uses them.
     pub(super) const FILES: &str = "\
-        select f.tenant_id, f.id, f.expires_at, u.conversation_id from json_each(?) q \
-        cross join files f on f.tenant_id = q.value ->> 0 and f.id = unhex(q.value ->> 1) \
-        left join file_uses u on u.tenant_id = f.tenant_id and u.file_id = f.id";
+        with q as materialized ( \
+            select value ->> 0 as tenant, unhex(value ->> 1) as id from json_each(?)), \
+        u as ( \
+            select m.tenant_id, m.file_id, m.conversation_id, 0 as is_by_notes from q \
+            cross join file_uses m on m.tenant_id = q.tenant and m.file_id = q.id \
+            union all select distinct n.tenant_id, n.file_id, n.conversation_id, 1 from q \
+            cross join note_file_uses n on n.tenant_id = q.tenant and n.file_id = q.id) \
+        select f.tenant_id, f.id, f.expires_at, u.conversation_id, u.is_by_notes from q \
+        cross join files f on f.tenant_id = q.tenant and f.id = q.id \
+        left join u on u.tenant_id = f.tenant_id and u.file_id = f.id";
 
     pub(super) const UPLOADS: &str = "\
         select u.tenant_id, u.principal, u.ends_at, u.files, u.bytes from json_each(?) q \
