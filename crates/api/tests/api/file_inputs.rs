@@ -96,6 +96,20 @@ async fn an_agent_reads_the_text_files_of_its_conversation() {
     let conversation = &reply["conversationId"];
     let reply = read(&other, &[], Some(conversation)).await;
     assert!(!reply["message"].to_string().contains("Secret"), "{reply}");
+    // Files of staff's messages are those of the conversation, files of notes are not for models.
+    let draft = json!({"content": "", "files": [other]});
+    let path = format!(
+        "/api/conversations/{}",
+        conversation.as_str().expect("an id")
+    );
+    let note = writer.post(&format!("{path}/notes"), draft.clone()).await;
+    note.created();
+    let reply = read(&other, &[], Some(conversation)).await;
+    assert!(!reply["message"].to_string().contains("Secret"), "{reply}");
+    let sent = writer.post(&format!("{path}/messages"), draft).await;
+    sent.created();
+    let reply = read(&other, &[], Some(conversation)).await;
+    assert_eq!(reply["message"], r#"{"next":null,"text":"et"}"#);
     api.stop().await;
 }
 

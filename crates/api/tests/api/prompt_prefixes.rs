@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
+    caller::Caller,
     files::upload,
 };
 
@@ -71,8 +72,19 @@ fn answer(connection: TcpStream, bodies: &Sender<String>) -> Option<()> {
     }
 }
 
-/// The first requests of `turns` turns; every `files_every`-th message has a text file.
-async fn first_requests(history: Value, turns: usize, files_every: usize) -> Vec<String> {
+/// Uploads a text file.
+async fn text(caller: &Caller, content: &str) -> String {
+    let headers = [("Content-Type", "text/plain")];
+    id_of(&upload(caller, content.as_bytes(), &headers).await.created())
+}
+
+/// The first requests of `turns` turns; every `files_every`-th message has a text file. With `is_staffed`, staff sends
+/// a file after every third turn.
+async fn first_requests(
+    history: Value,
+    turns: usize,
+    (files_every, is_staffed): (usize, bool),
+) -> Vec<String> {
     let (port, bodies) = model();
     let api: ApiServer = ApiServerBuilder::default()
         .setting("LLM__BASE_URL", &format!("http://127.0.0.1:{port}/v1"))
@@ -90,13 +102,7 @@ async fn first_requests(history: Value, turns: usize, files_every: usize) -> Vec
     let mut requests = Vec::new();
     for turn in 0..turns {
         let files = if turn % files_every == 0 {
-            let content = format!("The content of file {turn}.");
-            let headers = [("Content-Type", "text/plain")];
-            vec![id_of(
-                &upload(&writer, content.as_bytes(), &headers)
-                    .await
-                    .created(),
-            )]
+            vec![text(&writer, &format!("The content of file {turn}.")).await]
         } else {
             Vec::new()
         };
@@ -107,6 +113,12 @@ async fn first_requests(history: Value, turns: usize, files_every: usize) -> Vec
         let reply = writer.post("/api/chat", command).await.ok();
         assert_eq!(reply["message"], "It is noon.");
         requests.push(bodies.try_recv().expect("a request"));
+        if is_staffed && turn % 3 == 2 {
+            let path = format!("/api/conversations/{conversation}/messages");
+            let file = text(&writer, &format!("What staff sends after {turn}.")).await;
+            let draft = json!({"content": "Look.", "files": [file]});
+            writer.post(&path, draft).await.created();
+        }
     }
     api.stop().await;
     requests
@@ -131,7 +143,7 @@ fn breaks(requests: &[String]) -> Vec<usize> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_window_of_messages_moves_once_in_five_turns() {
-    let requests = first_requests(json!({"maxMessages": 40}), 36, 8).await;
+    let requests = first_requests(json!({"maxMessages": 40}), 36, (8, false)).await;
     // The greeting is the first of the 40 messages.
     let breaks = breaks(&requests);
     assert_eq!(breaks, [20, 25, 30, 35], "of ten turns at most two");
@@ -142,7 +154,7 @@ async fn a_full_window_of_messages_moves_once_in_five_turns() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_full_of_characters_moves_rarely() {
     let history = json!({"maxCharacters": 2_000});
-    let requests = first_requests(history, 40, 50).await;
+    let requests = first_requests(history, 40, (50, false)).await;
     let breaks = breaks(&requests);
     let last: Vec<_> = breaks.iter().filter(|turn| **turn >= 30).collect();
     assert!((1..=6).contains(&last.len()), "{breaks:?}");
@@ -151,11 +163,24 @@ async fn a_window_full_of_characters_moves_rarely() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_files_change_twice_in_four_turns() {
-    let requests = first_requests(json!({"maxMessages": 100}), 18, 1).await;
+    let requests = first_requests(json!({"maxMessages": 100}), 18, (1, false)).await;
     let breaks = breaks(&requests);
     // In four turns two steps, of two files each.
     assert_eq!(breaks, [8, 9, 12, 13, 16, 17]);
     assert!(requests[17].contains("The content of file 17."));
     assert!(!requests[17].contains("The content of file 9."));
     assert!(requests[17].contains("[file: "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_staff_are_named_and_change_no_beginning() {
+    let requests = first_requests(json!({"maxMessages": 100}), 10, (4, true)).await;
+    assert_eq!(breaks(&requests), Vec::<usize>::new());
+    let last = &requests[9];
+    assert_eq!(
+        last.matches(r"Staff: Look.\n\n[file: file.txt, id ")
+            .count(),
+        3
+    );
+    assert!(!last.contains("What staff sends"), "{last}");
 }

@@ -52,7 +52,7 @@ use tokio_util::bytes::Bytes;
 pub(crate) use self::{conversation::Part, files::Content, step::Step};
 use self::{
     conversation::{Parts, leading_user},
-    files::Files,
+    files::{Files, text_of_staff},
 };
 
 /// The system message contains this if the agent has tools.
@@ -228,7 +228,13 @@ fn said_before(request: &ModelRequest) -> String {
     if !leading.clone().any(|message| message.is_of_staff) {
         return String::new();
     }
-    let texts = leading.map(|message| message.content.trim());
+    let texts = leading.map(|message| {
+        if message.is_of_staff {
+            text_of_staff(message)
+        } else {
+            Cow::Borrowed(message.content.trim())
+        }
+    });
     let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n\n")
 }

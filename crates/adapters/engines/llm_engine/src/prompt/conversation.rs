@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domain::{FileReference, HistoryMessage, ModelStep, Role};
 
-use super::Step;
+use super::{Step, files::text_of_staff};
 
 /// The reply of a turn whose last response has no text.
 const NO_TEXT: &str = "[The reply ends here.]";
@@ -65,6 +65,10 @@ impl<'a> Parts<'a> {
 
     /// Adds a message of the history. The calls for a reply are before the text that followed them.
     pub(super) fn add_message(&mut self, message: &'a HistoryMessage) {
+        if message.is_of_staff {
+            self.add_text(message.role, text_of_staff(message));
+            return;
+        }
         let Some(calls) = message.calls.as_deref() else {
             let text = Cow::Borrowed(&*message.content);
             self.add_content(message.role, text, &message.files);

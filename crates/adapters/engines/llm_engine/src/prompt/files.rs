@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
-use domain::{FileKind, FileKinds, FileReference};
+use domain::{FileKind, FileKinds, FileReference, HistoryMessage};
 use ports::FileContents;
 
 /// The contents of files, and the kinds that the model takes.
@@ -45,6 +45,15 @@ impl Files {
         }
         content
     }
+}
+
+/// The text of a message of staff, with the names of its files. Models take contents in messages of the user alone.
+pub(super) fn text_of_staff(message: &HistoryMessage) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(message.content.trim());
+    for file in &message.files {
+        add_paragraph(text.to_mut(), &name(file));
+    }
+    text
 }
 
 /// The text in place of a file.

@@ -165,6 +165,33 @@ fn what_staff_has_written_is_the_side_of_the_agent() {
             ),
         ]
     );
+    // Files are named, also those of a message without text.
+    let file = |number| FileReference {
+        id: format!("01a1f84a-95c1-7000-8000-00000000000{number}")
+            .parse()
+            .expect("an id"),
+        name: format!("Plan {number}.pdf"),
+        media_type: domain::MediaType::Pdf,
+        bytes: 3,
+    };
+    let with_file = |seq, content, number| HistoryMessage {
+        files: vec![file(number)],
+        ..HistoryMessage::of_staff(seq, "Grace", content)
+    };
+    let name = |number| {
+        let id = file(number).id;
+        format!("[file: Plan {number}.pdf, id {id}, application/pdf]")
+    };
+    request.history = Arc::new(vec![
+        with_file(1, "", 1),
+        HistoryMessage::new(2, Role::User, "When?"),
+        with_file(3, "On Monday.", 2),
+    ]);
+    let texts = roles_and_texts(request.clone());
+    let before = format!("# Said before\nGrace:\n\n{}", name(1));
+    assert!(texts[0].1.ends_with(&before), "{}", texts[0].1);
+    let named = format!("Grace: On Monday.\n\n{}", name(2));
+    assert_eq!(texts[2], ("assistant".to_owned(), named));
     // Without a message of staff, replies whose questions are cut off are left out.
     request.history = Arc::new(vec![reply()]);
     let texts = roles_and_texts(request);

@@ -49,12 +49,12 @@ impl StoredHistoryMessage {
         let (seq, content) = (self.seq?, self.content?);
         Some(WindowMessage {
             turn,
-            message: match self.author {
-                Some(name) => HistoryMessage::of_staff(seq, &name, &content),
-                None => HistoryMessage {
-                    files: self.files.map_or_else(Vec::new, |files| files.0),
-                    ..HistoryMessage::new(seq, role, content)
-                },
+            message: HistoryMessage {
+                files: self.files.map_or_else(Vec::new, |files| files.0),
+                ..match self.author {
+                    Some(name) => HistoryMessage::of_staff(seq, &name, &content),
+                    None => HistoryMessage::new(seq, role, content),
+                }
             },
         })
     }
