@@ -2792,6 +2792,8 @@ export interface components {
             conversationId: components["schemas"]["ConversationId"];
             /** @description The time of creation. */
             createdAt: components["schemas"]["Timestamp"];
+            /** @description The files. Who may not read notes may not read those that no message has. */
+            files: components["schemas"]["FileReference"][];
             /** @description The note's id. */
             id: components["schemas"]["NoteId"];
         };
@@ -2810,8 +2812,10 @@ export interface components {
         /** @description A note that is to be written. */
         NoteDraft: {
             author?: components["schemas"]["AuthorDraft"] | null;
-            /** @description The text. */
-            content: string;
+            /** @description The text. It may be absent or empty only with `files`. */
+            content?: string;
+            /** @description The ids of the files of the note, each once. A file that another conversation uses cannot be used. */
+            files?: string[];
         };
         /**
          * NoteEventData
