@@ -33,8 +33,17 @@ it("finds a conversation that waits, takes it over, answers and gives it back", 
   await page.getByLabel("Note for colleagues").fill("Wants a refund");
   await page.getByLabel("Note for colleagues").press("Enter");
   await page.getByRole("list", { name: "Notes" }).getByText("Wants a refund").waitFor();
+  await page
+    .getByLabel("Files to add to the note")
+    .setInputFiles({ name: "letter.txt", mimeType: "text/plain", buffer: Buffer.from("Hello") });
+  await page.getByRole("button", { name: "Remove letter.txt" }).waitFor();
+  await page.getByRole("button", { name: "Save note", disabled: false }).click();
+  await page.getByRole("list", { name: "Notes" }).getByRole("link", { name: "letter.txt" }).waitFor();
   await inspect(page, "desk", "Message to the user");
-  await page.getByRole("button", { name: "Delete note" }).click();
+  for (let left = 2; left > 0; left -= 1) {
+    await page.getByRole("button", { name: "Delete note", disabled: false }).first().click();
+    await expect.poll(async () => (await app.service.call("GET", `${path}/notes`)).body.data.length).toBe(left - 1);
+  }
   await expect.poll(async () => (await app.service.call("GET", `${path}/notes`)).body.data).toEqual([]);
   await page.getByRole("button", { name: "Give back to the agent" }).click();
   await see(page, "handled by the agent");

@@ -124,7 +124,7 @@ it("attaches files to a message of staff, which the user sees", async () => {
   const link = page.getByRole("link", { name: "Conversation and turns" });
   const address = await link.getAttribute("href");
   const desk = await app.open(address!.replace(/^.*\/console/, ""));
-  await desk.locator("input[type=file]").setInputFiles({ name: "map.png", mimeType: "image/png", buffer: png });
+  await desk.getByLabel("Files to attach").setInputFiles({ name: "map.png", mimeType: "image/png", buffer: png });
   const send = desk.getByRole("button", { name: "Send", exact: true });
   await expect.poll(() => send.getAttribute("aria-disabled")).toBe("false");
   await inspect(desk, "desk-attachments", "Message to the user");

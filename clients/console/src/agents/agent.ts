@@ -57,6 +57,7 @@ export const MEMBERS: Record<string, string> = {
   rules: "Rules",
   fallbackReply: "Fallback reply",
   llm: "Model and parameters",
+  responseSchema: "Schema of replies",
   history: "History",
   timeoutMs: "Timeout",
   tools: "Tools",

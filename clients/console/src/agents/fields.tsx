@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
 import { useField } from "../form/form.js";
+import { JsonField } from "../form/json-field.js";
 import type { Json } from "../form/json-pointer.js";
 import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
@@ -104,6 +105,8 @@ const Replies = () => {
   );
 };
 
+const EFFORTS = ["none", "minimal", "low", "medium", "high"];
+
 const Parameters = () => (
   <details className="card">
     <summary>
@@ -122,6 +125,37 @@ const Parameters = () => (
           pointer="/llm/systemRole"
           label="No system message"
           hint="The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it."
+        />
+      </div>
+      <div className="columns">
+        <SelectField
+          pointer="/llm/reasoningEffort"
+          label="Reasoning effort"
+          options={[["", "The model’s"], ...EFFORTS.map((effort) => [effort, effort] as const)]}
+        />
+        <SelectField
+          pointer="/llm/showReasoning"
+          label="Reasoning is shown to"
+          options={[
+            ["", "Default (nobody)"],
+            ["never", "Nobody"],
+            ["staff", "Staff"],
+            ["everyone", "Everyone"],
+          ]}
+        />
+      </div>
+      <div className="columns">
+        <JsonField
+          pointer="/llm/extraBody"
+          label="Further members of requests"
+          placeholder="None"
+          hint="A JSON object, with members that the operator permits."
+        />
+        <JsonField
+          pointer="/responseSchema"
+          label="Schema of replies"
+          placeholder="None"
+          hint="The JSON Schema of replies, which then are JSON. A chat can have another one."
         />
       </div>
       <div className="columns">

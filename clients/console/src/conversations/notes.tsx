@@ -1,6 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
-import { useSession } from "../session/session.js";
+import { AttachButton } from "../files/attach-button.js";
+import { AttachmentList } from "../files/attachment-list.js";
+import { MessageFiles } from "../files/message-files.js";
+import { useAttachments } from "../files/use-attachments.js";
+import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { Time } from "../ui/time.js";
@@ -13,14 +17,21 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
   const { service } = useSession();
   const queries = useQueryClient();
   const [text, setText] = useState("");
+  const attached = useAttachments();
+  const mayAttach = useScope("chat:write");
   const field = useRef<HTMLInputElement>(null);
   const queryKey = ["conversation", conversationId, "notes"];
   const notes = useQuery({ queryKey, queryFn: () => service.conversations.listNotes(conversationId, { limit: SHOWN }) });
   const onSettled = () => queries.invalidateQueries({ queryKey });
   const write = useMutation({
-    mutationFn: (content: string) =>
-      service.conversations.writeNote(conversationId, { content, ...(author !== "" && { author: { name: author } }) }),
-    onSuccess: () => setText(""),
+    mutationFn: (content: string) => {
+      const more = { ...(author !== "" && { author: { name: author } }), files: attached.ids };
+      return service.conversations.writeNote(conversationId, { content, ...more });
+    },
+    onSuccess: () => {
+      setText("");
+      attached.take();
+    },
     onSettled,
   });
   const remove = useMutation({
@@ -29,9 +40,10 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
     onSuccess: () => field.current?.focus(),
     onSettled,
   });
+  const canSave = (text.trim() !== "" || attached.attachments.length > 0) && attached.isReady;
   const save = (event: FormEvent) => {
     event.preventDefault();
-    if (text.trim() !== "" && !write.isPending) write.mutate(text);
+    if (canSave && !write.isPending) write.mutate(text);
   };
   const error = notes.error ?? write.error ?? remove.error;
   const found = notes.data?.data ?? [];
@@ -52,11 +64,14 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
           placeholder="Only colleagues see this"
           value={text}
           onChange={(event) => setText(event.target.value)}
+          {...(mayAttach && { onPaste: attached.paste })}
         />
-        <Button type="submit" aria-disabled={text.trim() === "" || write.isPending}>
+        {mayAttach && <AttachButton onFiles={attached.add} text="Add files" label="Files to add to the note" />}
+        <Button type="submit" aria-disabled={!canSave || write.isPending}>
           Save note
         </Button>
       </form>
+      <AttachmentList {...attached} label="Files of the new note" />
       <ul aria-label="Notes">
         {found.map((note) => (
           <li key={note.id}>
@@ -67,6 +82,7 @@ export const Notes = ({ conversationId, author }: { conversationId: string; auth
               </Button>
             </span>
             <p dir="auto">{note.content}</p>
+            <MessageFiles files={note.files} />
           </li>
         ))}
       </ul>

@@ -36,8 +36,7 @@ export const StaffMessage = ({ conversationId, field, name, onName, onTyping }: 
   const write = useMutation({
     mutationFn: (content: string) => {
       const author = name.trim();
-      const files = attached.attachments.flatMap(({ stored }) => stored?.id ?? []);
-      const more = { ...(author !== "" && { author: { name: author } }), ...(files.length > 0 && { files }) };
+      const more = { ...(author !== "" && { author: { name: author } }), files: attached.ids };
       return service.conversations.writeMessage(conversationId, { content, ...more });
     },
     onSuccess: () => {

@@ -50,6 +50,8 @@ const Limits = () => (
       <NumberField pointer="/limits/chatPerMinute" label="Chats a minute" placeholder="The server’s" />
       <NumberField pointer="/limits/chatBurst" label="Chats at once" placeholder="The server’s" />
       <NumberField pointer="/limits/streams" label="Open streams" placeholder="The server’s" />
+      <NumberField pointer="/limits/filesPerDay" label="Files a day" placeholder="No limit" />
+      <NumberField pointer="/limits/fileBytesPerDay" label="Bytes of files a day" placeholder="No limit" />
     </div>
   </details>
 );

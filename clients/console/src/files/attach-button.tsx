@@ -2,8 +2,15 @@ import { useRef } from "react";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 
+interface AttachButtonProps {
+  onFiles: (files: File[]) => void;
+  text?: string;
+  /** Names the files. */
+  label?: string;
+}
+
 /** A button that lets the user choose files. */
-export const AttachButton = ({ onFiles }: { onFiles: (files: File[]) => void }) => {
+export const AttachButton = ({ onFiles, text = "Attach", label = "Files to attach" }: AttachButtonProps) => {
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -12,7 +19,7 @@ export const AttachButton = ({ onFiles }: { onFiles: (files: File[]) => void }) 
         type="file"
         multiple
         hidden
-        aria-label="Files to attach"
+        aria-label={label}
         onChange={({ target }) => {
           onFiles([...(target.files ?? [])]);
           // The same file can be chosen again.
@@ -20,7 +27,7 @@ export const AttachButton = ({ onFiles }: { onFiles: (files: File[]) => void }) 
         }}
       />
       <Button onClick={() => chooser.current?.click()}>
-        <Icon name="attach" /> <span>Attach</span>
+        <Icon name="attach" /> <span>{text}</span>
       </Button>
     </>
   );

@@ -18,10 +18,14 @@ const State = ({ attachment: { name, bytes, progress, stored, error } }: { attac
   return <progress max={1} value={progress} aria-label={`Upload of ${name}`} />;
 };
 
-/** The files of the message that is sent next, each with its preview, the progress of its upload, or why that has failed. */
-export const AttachmentList = ({ attachments, remove, retry }: Pick<Attachments, "attachments" | "remove" | "retry">) =>
+interface AttachmentListProps extends Pick<Attachments, "attachments" | "remove" | "retry"> {
+  label?: string;
+}
+
+/** The files of what is sent next, each with its preview, the progress of its upload, or why that has failed. */
+export const AttachmentList = ({ attachments, remove, retry, label = "Files of the message" }: AttachmentListProps) =>
   attachments.length > 0 && (
-    <ul className="attachments" aria-label="Files of the message">
+    <ul className="attachments" aria-label={label}>
       {attachments.map((attachment) => (
         <li key={attachment.key} className="attachment">
           <Thumbnail file={{ id: attachment.stored?.id, file: attachment.file, mediaType: attachment.mediaType }} />

@@ -107,7 +107,8 @@ export const useAttachments = () => {
   }, []);
 
   const isReady = attachments.length <= MAX_FILES && attachments.every(({ stored }) => stored !== undefined);
-  return { attachments, isReady, add, paste, remove, retry: upload, take, restore };
+  const ids = attachments.flatMap(({ stored }) => stored?.id ?? []);
+  return { attachments, ids, isReady, add, paste, remove, retry: upload, take, restore };
 };
 
 export type Attachments = ReturnType<typeof useAttachments>;
