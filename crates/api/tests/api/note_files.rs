@@ -8,7 +8,7 @@ use crate::{
     caller::Caller,
     files::{PNG, photo, upload},
     response::ApiResponse,
-    user_tokens::{self, BACKEND, backend, token, user},
+    user_tokens::{BACKEND, backend, user},
 };
 
 /// A conversation of Ada.
@@ -130,24 +130,14 @@ async fn only_who_reads_notes_reads_their_files() {
     let file = text(&writer).await;
     let note = json!({"content": "See the letter.", "files": [file]});
     writer.post(&notes_of(&conversation), note).await.created();
-    let staff = async |user: &str| {
-        let mut issuer = BACKEND.to_vec();
-        issuer.push("conversations:all");
-        let (_, issuer) = user_tokens::backend(&api, &issuer).await;
-        let scopes = ["chat:write", "conversations:read", "conversations:all"];
-        let draft = json!({"userId": user, "scopes": scopes});
-        api.caller(Some(&token(&issuer, draft).await))
-    };
     let path = format!("/api/files/{file}/content");
-    for reader in [&writer, &api.reader(), &backend, &staff("mia").await] {
+    for reader in [&writer, &api.reader(), &backend] {
         let read = reader.get(&path).await;
         assert_eq!((read.status, &*read.body), (200, &b"She is angry."[..]));
     }
     for stranger in [
         &user(&api, &backend, "ada").await,
         &user(&api, &backend, "bob").await,
-        // Nobody is staff in their own conversation.
-        &staff("ada").await,
         &api.caller_with_scopes(&[Scope::ChatWrite]).await,
         &api.other_tenant(),
     ] {
@@ -177,7 +167,8 @@ async fn no_chat_takes_a_file_of_a_note() {
     let chat = json!({"conversationId": conversation, "message": "Hi", "files": [file]});
     let mut named = chat.clone();
     named["userId"] = json!("ada");
-    let agent = api.agent_id().await;
+    let agent = json!({"name": "Ada", "config": {"allowUnrecorded": true}});
+    let agent = id_of(&api.agent(agent).await);
     let unrecorded = |user: Option<&str>| {
         let mut chat = json!({"agentId": agent, "store": false, "message": "Hi", "files": [file]});
         if let Some(user) = user {

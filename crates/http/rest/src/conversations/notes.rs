@@ -50,7 +50,10 @@ pub async fn list_notes(
     post, path = "/api/conversations/{id}/notes", operation_id = "write_note", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
     request_body(content = NoteDraft, example = json!({"content": "Promised a call back.", "author": {"name": "Grace"}})),
-    responses((status = 201, description = "The note.", body = Note)),
+    responses(
+        (status = 201, description = "The note.", body = Note),
+        (status = 409, description = "Another conversation uses a file."),
+    ),
 )]
 pub async fn write_note(
     authorized: Authorized<ConversationsWrite>,
