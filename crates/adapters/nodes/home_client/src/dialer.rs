@@ -43,7 +43,7 @@ const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 /// The number of streams that are kept free for requests of this node itself.
 const OWN_STREAMS: usize = 8;
-/// The maximum number of bodies that are streamed at the same time. With 2 MiB of each, the home region
+/// The maximum number of bodies that are streamed at the same time. With 512 KiB of each, the home region
 /// has room for other bodies on the connection although it accepts nothing of these.
 const MAX_STREAMED_BODIES: usize = 64;
 const H2: &[u8] = b"h2";
