@@ -59,9 +59,9 @@ mod tests {
             .map(|piece| Ok(Bytes::from_static(piece.as_bytes())))
             .collect();
         let content = stream::iter(pieces).boxed();
-        let mut content = exact(content, bytes).await.map_err(|_| 0_usize)?;
+        let mut content = exact(content, bytes).await.map_err(|_error| 0_usize)?;
         let mut received = String::new();
-        while let Some(piece) = content.try_next().await.map_err(|_| received.len())? {
+        while let Some(piece) = content.try_next().await.map_err(|_error| received.len())? {
             received.push_str(std::str::from_utf8(&piece).unwrap());
         }
         Ok(received)
