@@ -58,7 +58,9 @@ mod tests {
 
     fn digest(chunks: &[&[u8]]) -> StreamedDigest {
         let mut digest = StreamedDigest::default();
-        chunks.iter().for_each(|chunk| digest.push(chunk));
+        for chunk in chunks {
+            digest.push(chunk);
+        }
         digest
     }
 
