@@ -212,7 +212,7 @@ impl HomeAuthority {
         let body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
         let request = Request::post(path).header(CONTENT_TYPE, "application/json");
         let request = request
-            .body(body)
+            .body(body.into())
             .map_err(|error| unavailable(error.into()))?;
         let response = self.home.send(request, None);
         let response = response.await.map_err(unavailable)?;

@@ -1,6 +1,7 @@
 //! The use cases of files.
 
 mod blob_cleanup;
+mod exact;
 mod intake;
 mod links;
 mod quota;
@@ -19,6 +20,7 @@ use ports::{
 };
 use writes::{DeleteFile, DeleteFileOutcome};
 
+use self::exact::exact;
 pub(crate) use self::references::find_references;
 pub use self::{
     blob_cleanup::BlobCleanup,
@@ -200,13 +202,18 @@ impl FileService {
             .ok_or(FileError::NotFound)
     }
 
-    /// Reads a range of the content of a file.
+    /// Reads a range of the content of a file. It ends with an error if the content is not as long as it was.
     pub async fn read(
         &self,
         found: &StoredFile,
         range: Range<u64>,
     ) -> Result<BlobStream, FileError> {
-        Ok(self.blobs()?.read(found.blob, range).await?)
+        let bytes = range.end - range.start;
+        // One more byte shows that the content has become longer.
+        let is_end = range.end == found.file.reference.bytes;
+        let read = range.start..range.end + u64::from(is_end);
+        let content = self.blobs()?.read(found.blob, read).await?;
+        Ok(exact(content, bytes).await?)
     }
 
     /// Deletes a file that no message uses.

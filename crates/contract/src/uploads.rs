@@ -32,6 +32,7 @@ async fn create_all(
     idempotency: Option<IdempotencyEntry>,
 ) -> CreateFilesOutcome {
     let create = CreateFiles {
+        gone: None,
         tenant: rows[0].tenant.clone(),
         creator: rows[0].creator.clone(),
         at: rows[0].file.created_at,

@@ -1,12 +1,14 @@
 //! Regions: their names, their keys, and the signed requests of a far region to its home region.
 
 mod forwarded_request;
+mod streamed_body;
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 pub use forwarded_request::{ForwardedRequest, InvalidSignature, body_digest};
+pub use streamed_body::{StreamedDigest, TRAILER_BYTES};
 
 /// The minimum length of a key, in characters.
 pub const MIN_KEY_LENGTH: usize = 32;

@@ -24,8 +24,8 @@ pub enum BlobError {
     /// The content to store ended before its end; the cause is the caller's.
     #[error("the content broke off")]
     Interrupted(#[source] BoxError),
-    /// The store has blobs but no id, so it is that of another database, or has lost a part.
-    #[error("the store has blobs, but no id")]
+    /// The store has no id although it had one, or has blobs: it is that of another database, or has lost a part.
+    #[error("the store has no id")]
     IdMissing,
     /// The store is unreachable, full, or did not respond. It is unknown if a write took effect.
     #[error("the blob store is unavailable")]
@@ -38,7 +38,8 @@ pub trait BlobStore: Send + Sync {
     /// Stores a blob under a key that was never used before. MUST store the whole content, durably,
     /// before it returns, and MUST NOT hold it in memory. MUST return the error of `content`, and
     /// MUST store nothing then, or if the future is dropped. A future that is dropped at the very end may
-    /// leave the whole blob, never a part.
+    /// leave the whole blob, never a part. MUST return [`BlobError::IdMissing`] in place of making a store that was
+    /// there before and is not any more.
     async fn put(&self, key: BlobKey, content: BlobStream) -> Result<(), BlobError>;
 
     /// Returns these bytes of a blob. A range that reaches beyond its end MUST end there, and one that

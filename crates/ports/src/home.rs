@@ -15,6 +15,21 @@ use crate::BoxError;
 /// it is not read.
 pub type HomeBody = BoxStream<'static, Result<Bytes, HomeError>>;
 
+/// The body of a request to the home region.
+pub enum SentBody {
+    /// Its bytes.
+    Whole(Bytes),
+    /// Its bytes as they arrive. An error of the stream is that of the sender: the home region MUST NOT
+    /// take what it has received for the whole.
+    Streamed(BoxStream<'static, Result<Bytes, BoxError>>),
+}
+
+impl From<Bytes> for SentBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::Whole(bytes)
+    }
+}
+
 /// The properties of a client's request that HTTP does not carry to the home region.
 #[derive(Debug, Clone, Default)]
 pub struct Forwarding {
@@ -61,11 +76,12 @@ pub struct HomeStatus {
 pub trait Home: Send + Sync {
     /// Sends a request to a path and query, signed by this region, and returns when the head of the
     /// response has arrived. Without `forwarding` it is one of this node itself. MUST send it again
-    /// only if it was provably not processed, or is repeatable. MUST return `Unreachable` within about
+    /// only if it was provably not processed, or is repeatable, and not if a part of a streamed body was
+    /// taken. MUST return `Unreachable` within about
     /// one second if there is no connection.
     async fn send(
         &self,
-        request: Request<Bytes>,
+        request: Request<SentBody>,
         forwarding: Option<Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError>;
 

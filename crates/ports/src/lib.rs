@@ -75,7 +75,7 @@ pub use feedback_repository::{FeedbackPage, FeedbackQuery, FeedbackRepository};
 pub use file_repository::FileRepository;
 pub use file_scanner::FileScanner;
 pub use follower_repository::{FollowerPosition, FollowerRepository, FollowerStep};
-pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus};
+pub use home::{FarNodes, Forwarding, Home, HomeBody, HomeError, HomeStatus, SentBody};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::Idempotent;

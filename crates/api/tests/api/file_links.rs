@@ -54,6 +54,27 @@ async fn a_link_opens_the_content_without_a_credential() {
         let refused = anonymous.get(&wrong).await;
         refused.problem(ProblemCode::FileNotFound);
     }
+    // A credential beside a link is not looked at.
+    for (name, value) in [
+        ("Authorization", "Bearer expired"),
+        ("X-API-Key", "agk_unknown"),
+        ("X-API-Key", writer.key()),
+    ] {
+        let read = async |path: &str| {
+            let request = anonymous.request("GET", path).header(name, value);
+            request.send().await
+        };
+        assert_eq!(read(&path).await.body, PNG);
+        let refused = read(&format!("{path}A")).await;
+        refused.problem(ProblemCode::FileNotFound);
+    }
+    let elsewhere = anonymous.request("GET", &format!("/api/files/{file}?link=x"));
+    let refused = elsewhere.header("X-API-Key", "agk_unknown").send().await;
+    refused.problem(ProblemCode::InvalidCredentials);
+    let both = anonymous.request("GET", &path);
+    let both = both.header("Authorization", "Bearer x");
+    let both = both.header("X-API-Key", "x").send().await;
+    assert_eq!(both.body, PNG);
     let unknown = anonymous.get(&format!("{path}&size=1")).await;
     assert_eq!(
         unknown.faults(),
@@ -128,6 +149,9 @@ async fn links_are_valid_in_every_region() {
         let path = path_of(&make_link(&maker.writer(), &file).await);
         for reader in [&regions.home, &regions.far] {
             let content = reader.anonymous().get(&path).await;
+            assert_eq!((content.status, &*content.body), (200, PNG));
+            let request = reader.anonymous().request("GET", &path);
+            let content = request.header("Authorization", "Bearer x").send().await;
             assert_eq!((content.status, &*content.body), (200, PNG));
         }
     }

@@ -78,8 +78,9 @@ async fn a_user_uploads_a_number_of_files_a_day() {
         violated(&upload_with_key(&ada, "4", Some("k-4")).await),
         "files"
     );
+    // Its file is deleted, so it would be stored anew.
     let repeated = upload_with_key(&ada, "1", Some("k-1")).await;
-    assert_eq!(repeated.header("idempotency-replayed"), "true");
+    assert_eq!(violated(&repeated), "files");
     upload(&bob, "1").await.created();
     api.stop().await;
 }
@@ -116,5 +117,30 @@ async fn keys_have_only_limits_of_their_own() {
     assert_eq!(limits["rates"]["fileBytesPerDay"], 50);
     upload(&small, "1").await.created();
     assert_eq!(violated(&upload(&small, "2").await), "files");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_of_a_key_count_for_the_key_whichever_user_it_names() {
+    let api = limited().await;
+    let (_, backend) = backend(&api, BACKEND).await;
+    let for_ada = async |caller: &Caller, text: &str| {
+        let request = caller
+            .request("POST", "/api/files")
+            .raw_body(text.to_owned());
+        let request = request.header("Content-Type", "text/plain");
+        request.header("X-User-Id", "ada").send().await
+    };
+    for text in ["1", "2", "3", "4"] {
+        for_ada(&backend, text).await.created();
+    }
+    let ada = user(&api, &backend, "ada").await;
+    let first = upload(&ada, "1").await;
+    assert!(first.header("ratelimit").contains(r#""files";r=2;t="#));
+    let limited = api.caller_with_key(|key| key.limits.files_per_day = Some(1));
+    let limited = limited.await;
+    for_ada(&limited, "1").await.created();
+    assert_eq!(violated(&for_ada(&limited, "2").await), "files");
+    assert_eq!(violated(&upload(&limited, "2").await), "files");
     api.stop().await;
 }

@@ -148,6 +148,31 @@ async fn an_upload_is_repeated_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_is_repeated_after_its_deletion_is_stored_anew() {
+    let api = ApiServer::start().await;
+    let writer = api.writer();
+    let key = [("Idempotency-Key", "k-1")];
+    let path = |file: &Value| format!("/api/files/{}", id_of(file));
+    let mut file = upload(&writer, PNG, &key).await.created();
+    for _ in 0..2 {
+        assert_eq!(writer.delete(&path(&file)).await.status, 204);
+        let other = upload(&writer, b"\x89PNG\r\n\x1a\nother", &key).await;
+        other.problem(ProblemCode::IdempotencyKeyReused);
+        let again = upload(&writer, PNG, &key).await;
+        assert!(!again.has("idempotency-replayed"));
+        let again = again.created();
+        assert_ne!(again["id"], file["id"]);
+        let content = writer.get(&format!("{}/content", path(&again))).await;
+        assert_eq!(content.body, PNG);
+        let replayed = upload(&writer, PNG, &key).await;
+        assert_eq!(replayed.header("idempotency-replayed"), "true");
+        assert_eq!(replayed.created(), again);
+        file = again;
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_accepted_file_is_refused() {
     let api = ApiServerBuilder::default()
         .setting("LIMITS__SIZES__FILE_BYTES", "1024")

@@ -74,6 +74,7 @@ mod key_lifetimes;
 mod keys;
 mod keys_changed;
 mod keys_changed_in_force;
+mod lost_contents;
 mod messages;
 mod metadata;
 mod misread_requests;

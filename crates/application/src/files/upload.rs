@@ -14,7 +14,7 @@ use super::{
     intake::{Intake, Received},
     quota::over_quota,
 };
-use crate::idempotency::{self, Created, created, with_result};
+use crate::idempotency::{self, Created, created, stored_result, with_result};
 
 /// A file that a client sends.
 pub struct FileUpload {
@@ -75,11 +75,35 @@ impl FileService {
         let now = self.ports.clock.now();
         let content = placed.described();
         let entry = idempotency::new_entry(caller, "files.create", key, &content, now);
-        let placed = vec![placed];
-        let created = self.create(caller, placed, (quota, now), entry, |mut files| files.pop());
+        let gone = self.find_gone(caller, entry.as_ref(), now).await?;
+        let (placed, key) = (vec![placed], (entry, gone));
+        let created = self.create(caller, placed, (quota, now), key, |mut files| files.pop());
         let Created { value, is_replayed } = created.await?;
         let value = value.ok_or(FileError::NotFound)?;
         Ok(Created { value, is_replayed })
+    }
+
+    /// Returns the file of an earlier upload with a key if it does not exist any more.
+    async fn find_gone(
+        &self,
+        caller: &Principal,
+        entry: Option<&IdempotencyEntry>,
+        now: Timestamp,
+    ) -> Result<Option<FileId>, FileError> {
+        let Some(entry) = entry else {
+            return Ok(None);
+        };
+        let record = self.ports.idempotency.find(&caller.tenant, entry).await?;
+        let Some(record) = record.filter(|it| it.fingerprint == entry.fingerprint) else {
+            return Ok(None);
+        };
+        let stored: Option<File> = stored_result(record)?;
+        let Some(id) = stored.map(|file| file.reference.id) else {
+            return Ok(None);
+        };
+        let found = self.ports.files.find(&caller.tenant, &[id]).await?;
+        let exists = found.iter().any(|file| file.exists(now));
+        Ok((!exists).then_some(id))
     }
 
     /// Stores the files of a message, all or none. A repetition with the key, which is derived from the files, returns
@@ -99,7 +123,7 @@ impl FileService {
         let now = self.ports.clock.now();
         // Without the contents: an address may return another one by now.
         let entry = idempotency::new_entry(caller, "chat.files", key, &(), now);
-        let created = self.create(caller, placed, (quota, now), entry, |files| files);
+        let created = self.create(caller, placed, (quota, now), (entry, None), |files| files);
         Ok(created.await?.value)
     }
 
@@ -148,7 +172,7 @@ impl FileService {
         caller: &Principal,
         placed: Vec<PlacedContent>,
         (quota, now): (UploadQuota, Timestamp),
-        entry: Option<IdempotencyEntry>,
+        (entry, gone): (Option<IdempotencyEntry>, Option<FileId>),
         result: impl FnOnce(Vec<File>) -> T,
     ) -> Result<Created<T>, FileError> {
         let blobs: Vec<_> = placed.iter().map(|content| content.blob).collect();
@@ -164,6 +188,7 @@ impl FileService {
                     rows,
                     quota,
                     idempotency: with_result(entry.as_ref(), &value),
+                    gone,
                 };
                 self.write(create, value).await
             }

@@ -28,7 +28,7 @@ pub struct ForwardedRequest {
     /// The authenticated caller; `None` if the request carries its own credential, or none.
     #[serde(default)]
     pub caller: Option<CallerClaims>,
-    /// The digest of the body, as [`body_digest`] returns it.
+    /// The digest of the body, as [`body_digest`] returns it, or [`Self::STREAMED`].
     pub body_digest: String,
 }
 
@@ -49,6 +49,8 @@ pub enum InvalidSignature {
 impl ForwardedRequest {
     /// The maximum difference between the time of signing and the time of arrival.
     pub const MAX_AGE: Duration = Duration::from_secs(30);
+    /// In place of a digest: the body ends with a trailer.
+    pub const STREAMED: &str = "trailer";
 
     /// Returns the head with its signature, for a request of this method to this path with its
     /// query.
@@ -87,6 +89,11 @@ impl ForwardedRequest {
             return Err(InvalidSignature::OtherTime);
         }
         Ok(head)
+    }
+
+    /// Returns true if the body ends with a trailer, as [`StreamedDigest`](super::StreamedDigest) returns it.
+    pub fn is_streamed(&self) -> bool {
+        self.body_digest == Self::STREAMED
     }
 
     /// Returns true if the request has this body.
@@ -149,6 +156,11 @@ mod tests {
             assert_eq!(verified(&text, "/api/agents?a=b", 1_000_000), Ok(head()));
         }
         assert!(head().has_body(b"body") && !head().has_body(b""));
+        let streamed = ForwardedRequest {
+            body_digest: ForwardedRequest::STREAMED.to_owned(),
+            ..head()
+        };
+        assert!(streamed.is_streamed() && !head().is_streamed());
     }
 
     #[test]

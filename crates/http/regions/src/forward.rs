@@ -11,7 +11,6 @@ use actix_web::{
         header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
     },
 };
-use bytes::Bytes;
 use domain::{CallerClaims, ProblemCode, Seq};
 use futures::StreamExt as _;
 use http::Response;
@@ -25,7 +24,7 @@ use kit::{
     sse::{EVENT_STREAM, X_ACCEL_BUFFERING},
     state::HttpState,
 };
-use ports::{Forwarding, HomeBody, HomeError, StreamSlot};
+use ports::{Forwarding, HomeBody, HomeError, SentBody, StreamSlot};
 
 use super::{
     FarNode, forwarded_headers,
@@ -33,18 +32,18 @@ use super::{
     positioned_body::{X_REGION_FRAMES, decode},
 };
 
-/// Forwards a request with its whole body.
+/// Forwards a request.
 pub(super) async fn forward(
     state: &HttpState,
     far: &Arc<FarNode>,
     operation: &Operation,
     request: &HttpRequest,
-    body: Bytes,
+    body: SentBody,
 ) -> Result<HttpResponse, ApiError> {
     let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
     let origin = bound_origin(state, operation, request)?;
     let slot = match &caller {
-        Some(caller) if opens_stream(operation, request.headers(), &body) => {
+        Some(caller) if opens_stream(operation, request.headers(), whole(&body)) => {
             open_stream(&state.rates.principals, caller).await?
         }
         _ => None,
@@ -75,12 +74,20 @@ pub(super) async fn forward(
     Ok(respond(response, slot))
 }
 
+/// Returns a body that is in memory. One that is streamed is a file.
+fn whole(body: &SentBody) -> &[u8] {
+    match body {
+        SentBody::Whole(bytes) => bytes,
+        SentBody::Streamed(_) => &[],
+    }
+}
+
 /// Converts a request of a client.
 fn for_home(
     request: &HttpRequest,
-    body: Bytes,
+    body: SentBody,
     is_authenticated: bool,
-) -> Result<http::Request<Bytes>, HomeError> {
+) -> Result<http::Request<SentBody>, HomeError> {
     // As they were sent: both are signed.
     let path = request.uri().path_and_query();
     let converted = http::Request::builder()

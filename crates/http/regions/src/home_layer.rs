@@ -13,13 +13,14 @@ use actix_web::{
 };
 use domain::{ForwardedRequest, Seq};
 use kit::{
-    auth::rejected_region, layers::reject, operations::Served, region::X_CONSISTENCY,
-    request::REPLAYED, state::HttpState,
+    auth::rejected_region, layers::reject, operations::Served, problem::ApiError,
+    region::X_CONSISTENCY, request::REPLAYED, state::HttpState,
 };
 
 use super::{
     layer::{caller_of, header_position, operation_of, take_body},
     positioned_body::{X_REGION_FRAMES, encode},
+    streamed_upload::verified,
 };
 
 /// The maximum time for which a read at home waits for this node's caches.
@@ -33,15 +34,15 @@ pub(super) async fn serve_home(
 ) -> Result<ServiceResponse, Error> {
     let forwarded = request.extensions().get::<Arc<ForwardedRequest>>().cloned();
     let reads_frames = forwarded.is_some() && request.headers().contains_key(X_REGION_FRAMES);
-    if let Some(forwarded) = forwarded {
-        let body = take_body(&mut request).await?;
-        if !forwarded.has_body(&body) {
-            tracing::warn!(region = %forwarded.region, "forwarded request rejected: other body");
-            return Ok(reject(request, rejected_region()));
-        }
-        request.set_payload(Payload::from(body));
-    }
     let operation = operation_of(&request, &state);
+    if let Some(forwarded) = forwarded {
+        if forwarded.is_streamed() && operation.is_some_and(|operation| operation.takes_file) {
+            let body = verified(&mut request, forwarded, state.clone());
+            request.set_payload(body);
+        } else if let Some(rejected) = check_body(&mut request, &forwarded).await? {
+            return Ok(reject(request, rejected));
+        }
+    }
     let caller = caller_of(&request);
     if let (Some(operation), Some(caller)) = (operation, &caller)
         && operation.served == Served::Replica
@@ -79,6 +80,20 @@ pub(super) async fn serve_home(
         }
     }
     Ok(response)
+}
+
+/// Reads the body of a forwarded request. Returns an error if it is not what the far region has signed.
+async fn check_body(
+    request: &mut ServiceRequest,
+    forwarded: &ForwardedRequest,
+) -> Result<Option<ApiError>, ApiError> {
+    let body = take_body(request).await?;
+    if !forwarded.has_body(&body) {
+        tracing::warn!(region = %forwarded.region, "forwarded request rejected: other body");
+        return Ok(Some(rejected_region()));
+    }
+    request.set_payload(Payload::from(body));
+    Ok(None)
 }
 
 /// Waits until the caches of this node reflect a position that another node may have written.

@@ -9,16 +9,16 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     http::{StatusCode, header::HeaderValue},
     middleware::Next,
-    web::{Bytes, BytesMut, Data},
+    web::{Bytes, Data},
 };
 use domain::{ProblemCode, Seq};
 use futures::StreamExt as _;
 use kit::{
-    layers::{RoutePattern, forget_body, read_file, reject},
+    layers::{RoutePattern, forget_body, reject},
     operations::{Access, Operation, Served},
     problem::ApiError,
     region::{X_CONSISTENCY, X_SERVED_BY},
-    request::routed_path,
+    request::{Upload, routed_path},
     sse,
     state::HttpState,
 };
@@ -81,7 +81,14 @@ async fn serve_far(
     let is_cancelled = is_store_unavailable(&response);
     if is_cancelled || response.status() == StatusCode::NOT_FOUND {
         // The replica may not have it yet, or has cancelled the query to replay a change.
-        let forwarded = forward(state, far, operation, response.request(), Bytes::new()).await;
+        let forwarded = forward(
+            state,
+            far,
+            operation,
+            response.request(),
+            Bytes::new().into(),
+        )
+        .await;
         if is_cancelled && forwarded.is_err() {
             return Ok(response);
         }
@@ -115,7 +122,14 @@ async fn answer_ahead(
             return None;
         }
     }
-    let response = forward(state, far, operation, request.request(), Bytes::new()).await;
+    let response = forward(
+        state,
+        far,
+        operation,
+        request.request(),
+        Bytes::new().into(),
+    )
+    .await;
     if is_readable && is_cut_off(&response) {
         let reached = match requested {
             None => Ok(true),
@@ -149,16 +163,17 @@ async fn forward_request(
     operation: &'static Operation,
     mut request: ServiceRequest,
 ) -> ServiceResponse {
-    if operation.takes_file
-        && let Err(error) = read_file(&mut request, state).await
-    {
-        return reject(request, error);
+    if operation.takes_file {
+        let upload = Upload::new(request.request().clone(), request.take_payload(), state);
+        let sent = async |body| forward(state, far, operation, request.request(), body).await;
+        let response = upload.pass_on(sent).await;
+        return answered_at_home(operation, request, response);
     }
     let body = match take_body(&mut request).await {
         Ok(body) => body,
         Err(error) => return reject(request, error),
     };
-    let response = forward(state, far, operation, request.request(), body).await;
+    let response = forward(state, far, operation, request.request(), body.into()).await;
     forget_body(request.request());
     answered_at_home(operation, request, response)
 }
@@ -215,12 +230,18 @@ fn requested_position(
 /// Takes the body, which is in memory.
 pub(super) async fn take_body(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
     let mut payload = request.take_payload();
-    let mut body = BytesMut::new();
+    let mut body = Bytes::new();
     while let Some(chunk) = payload.next().await {
         let lost = |error: actix_web::error::PayloadError| {
             ApiError::new(ProblemCode::MalformedJson).with_source(error.to_string())
         };
-        body.extend_from_slice(&chunk.map_err(lost)?);
+        let chunk = chunk.map_err(lost)?;
+        // Usually there is one, which is not copied.
+        body = if body.is_empty() {
+            chunk
+        } else {
+            [body, chunk].concat().into()
+        };
     }
-    Ok(body.freeze())
+    Ok(body)
 }

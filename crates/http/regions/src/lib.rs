@@ -20,6 +20,7 @@ pub mod ping;
 mod positioned_body;
 mod socket_commands;
 mod state;
+mod streamed_upload;
 
 use kit::operations::{Access::AnyCredential, Served::Here};
 

@@ -124,7 +124,10 @@ impl FarNode {
             client_address: None,
             is_repeatable: request.method() == Method::GET || has_key,
         };
-        let response = self.home.send(request, Some(forwarding)).await?;
+        let response = self
+            .home
+            .send(request.map(Into::into), Some(forwarding))
+            .await?;
         self.record_position(caller, &response);
         Ok(response)
     }

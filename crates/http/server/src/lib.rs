@@ -32,9 +32,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// The time for which the client may take to close a connection that the server has closed.
 const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
 
-/// The flow-control windows of HTTP/2 in bytes, so that no body of a request waits for a round trip.
-const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+/// The flow-control windows of HTTP/2 in bytes, so that usual bodies of requests do not wait for a round trip, and
+/// PINGs not for those of files.
+const STREAM_WINDOW: u32 = 512 * 1024;
+/// More than what the 64 bodies have together that a far region streams at the same time, so that others
+/// arrive although the handlers read nothing of these.
+const CONNECTION_WINDOW: u32 = 72 * STREAM_WINDOW;
 
 /// The HTTP versions that a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

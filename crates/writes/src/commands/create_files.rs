@@ -7,13 +7,13 @@ use domain::{
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
-    write_store::{FileRow, InTenant, RecordKey, UploadDay, UploadRow},
+    write_store::{FileFacts, FileRow, InTenant, RecordKey, UploadDay, UploadRow},
 };
 
 use crate::{Command, Part, Planned, Planner, Scope};
 
 /// Stores files whose contents are stored already, all or none, and the idempotency entry. Writes nothing if the
-/// entry's key was used before. It has no event.
+/// entry's key was used before, unless its file is gone. It has no event.
 #[derive(Debug, Clone)]
 pub struct CreateFiles {
     /// The tenant of all of them.
@@ -28,6 +28,9 @@ pub struct CreateFiles {
     pub quota: UploadQuota,
     /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,
+    /// The file of an earlier upload with that key that the caller has not found. If it is not stored, the key is
+    /// free.
+    pub gone: Option<FileId>,
 }
 
 /// The outcome of [`CreateFiles`].
@@ -54,6 +57,22 @@ impl CreateFiles {
         self.ids().map(|id| (self.tenant.clone(), id))
     }
 
+    fn gone_file(&self) -> Option<InTenant<FileId>> {
+        self.gone.map(|id| (self.tenant.clone(), id))
+    }
+
+    /// Returns true if a record is that of the file that is gone.
+    fn is_free(&self, record: &IdempotencyRecord, facts: &Facts) -> bool {
+        let Some(gone) = self.gone_file() else {
+            return false;
+        };
+        let result = record.result.as_ref();
+        let of_record = result.and_then(|file| file.get("id")?.as_str());
+        let stored = facts.files.get(&gone);
+        let is_expired = |file: &FileFacts| file.expires_at.is_some_and(|at| at <= self.at);
+        of_record == Some(&gone.1.to_string()) && stored.is_none_or(is_expired)
+    }
+
     /// The day on which they count.
     fn day(&self) -> Option<UploadDay> {
         self.quota.is_limited().then(|| UploadDay {
@@ -69,13 +88,13 @@ impl Command for CreateFiles {
 
     fn scope(&self) -> Scope {
         let (key, day) = (self.record().map(Part::Key), self.day().map(Part::Uploads));
-        let files = self.ids().map(Part::File);
+        let files = self.ids().chain(self.gone).map(Part::File);
         Scope::new(&self.tenant, files.chain(key).chain(day))
     }
 
     fn needs(&self, query: &mut FactsQuery) {
         query.idempotency.extend(self.record());
-        query.files.extend(self.files());
+        query.files.extend(self.files().chain(self.gone_file()));
         query.uploads.extend(self.day());
     }
 
@@ -87,7 +106,9 @@ impl Command for CreateFiles {
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let idempotency = self.idempotency.as_ref();
-        if let Some(record) = planner.facts.existing_record(&self.tenant, idempotency) {
+        if let Some(record) = planner.facts.existing_record(&self.tenant, idempotency)
+            && !self.is_free(record, planner.facts)
+        {
             let replayed = CreateFilesOutcome::Replayed(record.clone());
             return Ok(Planned::Rejected(replayed));
         }

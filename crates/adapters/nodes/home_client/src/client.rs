@@ -1,7 +1,10 @@
 //! The implementation of the port.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -9,9 +12,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::RwLock;
-use ports::{Forwarding, Home, HomeBody, HomeError, HomeStatus};
+use ports::{Forwarding, Home, HomeBody, HomeError, HomeStatus, SentBody};
 use tokio::{
-    sync::watch,
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,6 +23,7 @@ use crate::{
     address::HomeAddress,
     connection::{ConnectionState, Connector, Replacement},
     dialer::OpenConnection,
+    outgoing::Outgoing,
     send_outcome::SendOutcome,
     signer::Signer,
 };
@@ -81,7 +85,7 @@ impl HomeClient {
         &self,
         request: http::Result<Request<Bytes>>,
     ) -> Result<Response<HomeBody>, HomeError> {
-        self.send(request?, None).await
+        self.send(request?.map(SentBody::from), None).await
     }
 
     /// Records a report of the home region.
@@ -150,7 +154,7 @@ impl HomeClient {
     /// Sends a request, and once more if that is safe.
     async fn exchange(
         &self,
-        request: &Request<Bytes>,
+        request: &Request<Outgoing>,
         forwarding: Option<&Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError> {
         let is_repeatable = forwarding.is_some_and(|it| it.is_repeatable);
@@ -170,7 +174,9 @@ impl HomeClient {
                     return Ok(*response);
                 }
                 SendOutcome::Rejected => return Err(lost.unwrap_or_else(|| self.rejected())),
-                SendOutcome::Unprocessed(error) if Instant::now() >= deadline => {
+                SendOutcome::Unprocessed(error)
+                    if Instant::now() >= deadline || request.body().is_taken() =>
+                {
                     return Err(lost.unwrap_or(HomeError::Unreachable(error)));
                 }
                 SendOutcome::Unprocessed(_) => {
@@ -186,7 +192,7 @@ impl HomeClient {
                 SendOutcome::Lost(error) => error,
             };
             let error = HomeError::Lost(error);
-            if lost.is_some() || !is_repeatable {
+            if lost.is_some() || !is_repeatable || request.body().is_taken() {
                 return Err(error);
             }
             lost = Some(error);
@@ -198,23 +204,22 @@ impl HomeClient {
     /// Sends a request once, if there is a connection before `deadline`.
     async fn send_once(
         &self,
-        request: &Request<Bytes>,
+        request: &Request<Outgoing>,
         forwarding: Option<&Forwarding>,
         deadline: Instant,
         is_new: bool,
     ) -> Result<SendOutcome, HomeError> {
         let mut open = self.connection(deadline, is_new).await?;
-        let stream = if forwarding.is_none() {
-            None
-        } else {
-            let stream = timeout_at(deadline, open.streams.acquire_owned()).await;
-            let full = |_elapsed| HomeError::Unreachable("too many requests are open".into());
-            // The semaphore is never closed.
-            stream.map_err(full)?.ok()
-        };
+        let mut streams = Vec::new();
+        if request.body().is_streamed() {
+            streams.push(free(&open.streamed_bodies, deadline).await?);
+        }
+        if forwarding.is_some() {
+            streams.push(free(&open.streams, deadline).await?);
+        }
         let signed = self.signer.signed(request, forwarding, &self.base_url)?;
         let sent = open.sender.try_send_request(signed).await;
-        Ok(SendOutcome::of(sent, stream))
+        Ok(SendOutcome::of(sent, streams))
     }
 
     /// Returns the error of a request whose signature is rejected, and logs the first one.
@@ -227,6 +232,19 @@ impl HomeClient {
         }
         HomeError::Unreachable("the home region rejects this region".into())
     }
+}
+
+/// Waits for a permit, which a request holds while it is open.
+async fn free(
+    permits: &Arc<Semaphore>,
+    deadline: Instant,
+) -> Result<OwnedSemaphorePermit, HomeError> {
+    let permit = timeout_at(deadline, Arc::clone(permits).acquire_owned()).await;
+    let full = |_elapsed| HomeError::Unreachable("too many requests are open".into());
+    // A semaphore is never closed.
+    permit
+        .map_err(full)?
+        .map_err(|closed| HomeError::Unreachable(closed.into()))
 }
 
 /// Counts a request of a client.
@@ -243,9 +261,10 @@ fn count(outcome: &Result<Response<HomeBody>, HomeError>) {
 impl Home for HomeClient {
     async fn send(
         &self,
-        request: Request<Bytes>,
+        request: Request<SentBody>,
         forwarding: Option<Forwarding>,
     ) -> Result<Response<HomeBody>, HomeError> {
+        let request = request.map(Outgoing::from);
         let exchange = self.exchange(&request, forwarding.as_ref());
         if forwarding.is_some() {
             let outcome = exchange.await;

@@ -5,7 +5,6 @@ use std::{io, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::Request;
-use http_body_util::Full;
 use hyper::{
     client::conn::http2::{self, SendRequest},
     rt::Executor,
@@ -23,7 +22,11 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::CancellationToken;
 
-use crate::{address::HomeAddress, connect_error::ConnectError};
+use crate::{
+    address::HomeAddress,
+    connect_error::ConnectError,
+    outgoing::{WireBody, whole},
+};
 
 /// The interval between two PINGs, also while nothing is sent.
 const PING_INTERVAL: Duration = Duration::from_millis(250);
@@ -40,10 +43,13 @@ const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 /// The number of streams that are kept free for requests of this node itself.
 const OWN_STREAMS: usize = 8;
+/// The maximum number of bodies that are streamed at the same time. With 512 KiB of each, the home region
+/// has room for other bodies on the connection although it accepts nothing of these.
+const MAX_STREAMED_BODIES: usize = 64;
 const H2: &[u8] = b"h2";
 
 /// The sending half of an open connection.
-pub(crate) type Sender = SendRequest<Full<Bytes>>;
+pub(crate) type Sender = SendRequest<WireBody>;
 
 /// Ends when the connection does, with the cause.
 pub(crate) type Lost = BoxFuture<'static, Option<String>>;
@@ -55,6 +61,8 @@ pub(crate) struct OpenConnection {
     /// The streams that the other end permits for requests of clients. A request that exceeds them
     /// would wait without a limit.
     pub(crate) streams: Arc<Semaphore>,
+    /// Those of them that may have a streamed body, which a slow client keeps open.
+    pub(crate) streamed_bodies: Arc<Semaphore>,
     /// The time of the first request and its response.
     pub(crate) round_trip: Duration,
     /// Cancelled to end the connection with all its requests.
@@ -95,6 +103,7 @@ impl Dialer {
         let stream = self.reach().await?;
         // Otherwise a small request would wait for the acknowledgement of the previous one.
         stream.set_nodelay(true)?;
+        limit_unsent(&stream)?;
         let Some(tls) = &self.tls else {
             return self.open(stream).await;
         };
@@ -160,9 +169,11 @@ impl Dialer {
         }
         let permitted = connection.current_max_send_streams();
         let streams = permitted.saturating_sub(OWN_STREAMS).max(1);
+        let streamed_bodies = (streams / 2).clamp(1, MAX_STREAMED_BODIES);
         let open = OpenConnection {
             sender,
             streams: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
+            streamed_bodies: Arc::new(Semaphore::new(streamed_bodies)),
             round_trip,
             abandoned,
         };
@@ -171,10 +182,24 @@ impl Dialer {
     }
 
     /// Returns the request that shows that a connection is served.
-    fn probe(&self) -> Result<Request<Full<Bytes>>, http::Error> {
+    fn probe(&self) -> Result<Request<WireBody>, http::Error> {
         let url = format!("{}/livez", self.address.base_url);
-        Request::get(url).body(Full::default())
+        Request::get(url).body(whole(Bytes::new()))
     }
+}
+
+/// Limits the unsent bytes that the system accepts: PINGs would wait behind megabytes of streamed bodies, and the
+/// connection would count as lost.
+#[cfg(target_os = "linux")]
+fn limit_unsent(stream: &TcpStream) -> io::Result<()> {
+    const MAX_UNSENT_BYTES: u32 = 64 * 1024;
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(MAX_UNSENT_BYTES)
+}
+
+/// Keeps the system's limit where it cannot be set.
+#[cfg(not(target_os = "linux"))]
+fn limit_unsent(_: &TcpStream) -> io::Result<()> {
+    Ok(())
 }
 
 fn tls_connector() -> Result<TlsConnector, rustls::Error> {

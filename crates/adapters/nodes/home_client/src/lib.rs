@@ -15,6 +15,7 @@ mod far_streams;
 mod home_bus;
 mod interest;
 mod outage;
+mod outgoing;
 mod presence;
 mod replay_gate;
 mod replica;

@@ -2,14 +2,15 @@
 
 use std::error::Error;
 
-use bytes::Bytes;
 use domain::region::REGION_CHALLENGE;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::{Request, Response, header::WWW_AUTHENTICATE};
-use http_body_util::{BodyDataStream, Full};
+use http_body_util::BodyDataStream;
 use hyper::{body::Incoming, client::conn::TrySendError};
 use ports::{BoxError, HomeBody, HomeError};
 use tokio::sync::OwnedSemaphorePermit;
+
+use crate::outgoing::WireBody;
 
 /// The header that every response of a home node has.
 const REQUEST_ID: &str = "x-request-id";
@@ -29,17 +30,17 @@ pub(crate) enum SendOutcome {
 }
 
 impl SendOutcome {
-    /// Classifies the outcome. `stream` is held until the body of the response is read or dropped.
+    /// Classifies the outcome. `streams` are held until the body of the response is read or dropped.
     pub(crate) fn of(
-        sent: Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>>,
-        stream: Option<OwnedSemaphorePermit>,
+        sent: Result<Response<Incoming>, TrySendError<Request<WireBody>>>,
+        streams: Vec<OwnedSemaphorePermit>,
     ) -> Self {
         match sent {
             Ok(response) if !response.headers().contains_key(REQUEST_ID) => {
                 Self::OfProxy(response.status().as_u16())
             }
             Ok(response) if is_rejection(&response) => Self::Rejected,
-            Ok(response) => Self::Answered(Box::new(response.map(|body| held(body, stream)))),
+            Ok(response) => Self::Answered(Box::new(response.map(|body| held(body, streams)))),
             Err(failed) => {
                 let is_unsent = failed.message().is_some();
                 let error = failed.into_error();
@@ -73,12 +74,12 @@ fn is_refused(error: &hyper::Error) -> bool {
     false
 }
 
-/// Holds `stream` until the body is read or dropped.
-fn held(body: Incoming, stream: Option<OwnedSemaphorePermit>) -> HomeBody {
+/// Holds `streams` until the body is read or dropped.
+fn held(body: Incoming, streams: Vec<OwnedSemaphorePermit>) -> HomeBody {
     BodyDataStream::new(body)
         .map_err(move |error| {
-            // Captured, so that it is released with the body.
-            let _held = &stream;
+            // Captured, so that they are released with the body.
+            let _held = &streams;
             HomeError::Lost(error.into())
         })
         .boxed()

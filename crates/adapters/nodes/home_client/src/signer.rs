@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use domain::{ForwardedRequest, RegionKey, RegionName, region::body_digest};
+use domain::{ForwardedRequest, RegionKey, RegionName};
 use http::{HeaderName, HeaderValue, Request, Uri};
-use http_body_util::Full;
 use ports::{Clock, Forwarding, IdSource};
+
+use crate::outgoing::{Outgoing, WireBody};
 
 /// The header with the signed head of a request.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-region-request");
@@ -27,10 +27,10 @@ impl Signer {
     /// Returns a request as it is sent to `base_url`. The path and query below it are signed.
     pub(crate) fn signed(
         &self,
-        request: &Request<Bytes>,
+        request: &Request<Outgoing>,
         forwarding: Option<&Forwarding>,
         base_url: &str,
-    ) -> http::Result<Request<Full<Bytes>>> {
+    ) -> http::Result<Request<WireBody>> {
         let path = request.uri().path_and_query();
         let path = path.map_or("/", |it| it.as_str());
         let head = ForwardedRequest {
@@ -39,10 +39,10 @@ impl Signer {
             id: self.ids.next_id(),
             client_address: forwarding.and_then(|it| it.client_address),
             caller: forwarding.and_then(|it| it.caller.clone()),
-            body_digest: body_digest(request.body()),
+            body_digest: request.body().digest(),
         };
         let head = head.sign(&self.key, request.method().as_str(), path);
-        let mut signed = request.clone().map(Full::new);
+        let mut signed = request.clone().map(|body| body.wire(&head, &self.key));
         *signed.uri_mut() = Uri::try_from(format!("{base_url}{path}"))?;
         signed
             .headers_mut()

@@ -36,6 +36,18 @@ pub(crate) fn list(
         .try_flatten()
 }
 
+/// Returns an error if neither the folder nor the id of its store is there: a write would make a folder, which would
+/// not be that of the database.
+pub(crate) async fn check(folder: PathBuf, id: PathBuf) -> Result<(), BlobError> {
+    let is_there =
+        spawn_blocking(move || Ok::<_, io::Error>(folder.try_exists()? || id.try_exists()?));
+    if is_there.await.map_err(unavailable)?.map_err(unavailable)? {
+        Ok(())
+    } else {
+        Err(BlobError::IdMissing)
+    }
+}
+
 /// Deletes what an upload left.
 pub(crate) async fn delete_upload(folder: PathBuf, key: BlobKey) -> Result<(), BlobError> {
     let path = folder.join(format!("{key}{TEMPORARY}"));

@@ -3,7 +3,10 @@
 use std::{
     ops::Range,
     path::{Path as FilePath, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -37,6 +40,8 @@ pub struct ObjectBlobStore {
     /// The folder of the blobs, if the store is a folder.
     folder: Option<PathBuf>,
     uploads: Uploads,
+    /// True once the store is known to have an id.
+    has_id: AtomicBool,
 }
 
 impl ObjectBlobStore {
@@ -46,6 +51,7 @@ impl ObjectBlobStore {
             uploads: Uploads::to_folder(Arc::clone(&objects), tasks),
             folder: Some(path.join(BLOBS)),
             objects,
+            has_id: AtomicBool::new(false),
         }
     }
 
@@ -54,6 +60,7 @@ impl ObjectBlobStore {
             uploads: Uploads::to_bucket(Arc::clone(&objects), tasks),
             folder: None,
             objects,
+            has_id: AtomicBool::new(false),
         }
     }
 
@@ -76,6 +83,11 @@ fn key_of(object: &ObjectMeta) -> Option<BlobKey> {
 #[async_trait]
 impl BlobStore for ObjectBlobStore {
     async fn put(&self, key: BlobKey, content: BlobStream) -> Result<(), BlobError> {
+        if let Some(folder) = &self.folder
+            && self.has_id.load(Ordering::Relaxed)
+        {
+            folder::check(folder.clone(), folder.with_file_name(ID)).await?;
+        }
         self.uploads.put(&path_of(key), content).await
     }
 
@@ -133,6 +145,7 @@ impl BlobStore for ObjectBlobStore {
         let id = std::str::from_utf8(&content)
             .ok()
             .and_then(|it| it.parse().ok());
+        self.has_id.store(id.is_some(), Ordering::Relaxed);
         id.map(Some)
             .ok_or_else(|| unavailable(format!("the object {ID} is no id of a blob store")))
     }

@@ -63,8 +63,16 @@ impl Regions {
 
     /// With a link between them that has this round trip.
     pub(crate) async fn start_distant(round_trip: Duration) -> (Self, Link) {
+        Self::start_distant_with(round_trip, |home| home).await
+    }
+
+    /// With a link between them, and other settings for the home service.
+    pub(crate) async fn start_distant_with(
+        round_trip: Duration,
+        change_home: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+    ) -> (Self, Link) {
         let link = Link::open(&Handle::current(), round_trip).expect("a link");
-        let home = Self::start_home(|home| home).await;
+        let home = Self::start_home(change_home).await;
         link.lead_to(home.home.address);
         let url = format!("http://{}", link.address);
         let far = |far: ApiServerBuilder| far.setting("REGION__HOME_URL", &url);
@@ -129,7 +137,8 @@ impl HomeRegion {
     }
 }
 
-async fn connection(database: &Database) -> PgConnection {
+/// A connection to a database.
+pub(super) async fn connection(database: &Database) -> PgConnection {
     let connection = database.options().connect().await;
     connection.expect("the server answers")
 }

@@ -18,3 +18,5 @@ mod slow_readers;
 mod stream_limits;
 mod unreachable_home;
 mod unreadable_replica;
+mod upload_trailers;
+mod uploads;

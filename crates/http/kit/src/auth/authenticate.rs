@@ -14,7 +14,7 @@ use actix_web::{
 use domain::{CredentialKind, ProblemCode};
 
 use super::{
-    authorized::CHALLENGE, forwarded_caller::authenticate_forwarded,
+    authorized::CHALLENGE, file_reader::has_link, forwarded_caller::authenticate_forwarded,
     socket_handshake::check_socket_request,
 };
 use crate::{layers::reject, problem::ApiError, request::routed_path, state::HttpState};
@@ -103,7 +103,9 @@ fn read_credential<'a>(
     state: &HttpState,
 ) -> Result<RequestCredential<'a>, ApiError> {
     let path = routed_path(request.request());
-    if state.operations.is_public(path) {
+    let operation = state.operations.of_request(request.method().as_str(), path);
+    let takes_link = operation.is_some_and(|operation| operation.takes_link);
+    if state.operations.is_public(path) || takes_link && has_link(request.request()) {
         return Ok(RequestCredential::None);
     }
     let credential = credential_header(request.headers())?;

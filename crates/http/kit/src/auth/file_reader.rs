@@ -61,7 +61,11 @@ impl FromRequest for FileReader {
     }
 }
 
-/// A link decides alone: who has one needs no credential.
+/// Returns true if a request has a link: who has one needs no credential, and one beside it is not looked at.
+pub(super) fn has_link(request: &HttpRequest) -> bool {
+    QueryParameters::read(request, &[LINK]).text(LINK).is_some()
+}
+
 fn read(request: &HttpRequest, payload: &mut Payload) -> Result<FileReader, ApiError> {
     let query = QueryParameters::read(request, &[LINK]);
     let link = query.text(LINK).map(ToOwned::to_owned);

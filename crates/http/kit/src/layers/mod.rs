@@ -26,7 +26,7 @@ pub use catch_panics::{RoutePattern, resource_in};
 pub use cors::{AllowedOrigins, cors};
 pub(crate) use problem_responses::HeadRequest;
 pub use problem_responses::problem_responses;
-pub use read_body::{forget_body, read_body, read_file};
+pub use read_body::{forget_body, read_body};
 pub use request_metrics::record_request;
 pub use security_headers::security_headers;
 pub use trace_request::{RequestId, X_REQUEST_ID, trace_request};

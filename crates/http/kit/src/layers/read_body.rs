@@ -12,12 +12,13 @@ use actix_web::{
     web::{Bytes, BytesMut, Data},
 };
 use application::TakenMemory;
-use domain::{ForwardedRequest, ProblemCode};
+use domain::{ForwardedRequest, ProblemCode, region::TRAILER_BYTES};
 use futures::StreamExt;
 use server::ConnectionState;
 
 use super::{head::check_head, reject, unread_body::UnreadBody};
 use crate::{
+    auth::is_forwarded,
     body::MAX_BODY_WITH_FILES,
     operations::{self, Operation},
     problem::ApiError,
@@ -163,16 +164,12 @@ fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>,
 /// Returns the maximum size of a body that is a file.
 fn max_file_bytes(request: &ServiceRequest, state: &HttpState) -> usize {
     let max = max_body_bytes_of_file(request.headers(), state.bodies.sizes.file_bytes.into());
-    usize::try_from(max).unwrap_or(usize::MAX)
-}
-
-/// Reads the whole of a body that is a file, for a region that passes it on.
-pub async fn read_file(request: &mut ServiceRequest, state: &HttpState) -> Result<(), ApiError> {
-    let max = max_file_bytes(request, state);
-    let body = read_limited(request, state, max).await?;
-    request.set_payload(Payload::from(body));
-    ConnectionState::of(request.request()).body_received();
-    Ok(())
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    if is_forwarded(request.request()) {
+        max.saturating_add(TRAILER_BYTES)
+    } else {
+        max
+    }
 }
 
 async fn read_limited(

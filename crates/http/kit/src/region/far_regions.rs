@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use domain::{ForwardedRequest, RegionKey, RegionName, Timestamp};
+use domain::{ForwardedRequest, RegionKey, RegionName, Timestamp, region::StreamedDigest};
 use parking_lot::Mutex;
 use ports::Clock;
 use uuid::Uuid;
@@ -53,12 +53,27 @@ impl FarRegions {
         path: &str,
     ) -> Result<ForwardedRequest, RejectedRequest> {
         let now = self.clock.now();
-        let keys = |region: &RegionName| self.keys.get(region).map_or(&[][..], Vec::as_slice);
-        let request = ForwardedRequest::verify(head, method, path, now, keys)?;
+        let request =
+            ForwardedRequest::verify(head, method, path, now, |region| self.keys_of(region))?;
         if !self.seen.lock().insert(&request, now) {
             return Err(RejectedRequest::Repeated);
         }
         Ok(request)
+    }
+
+    /// Returns true if a body that was streamed with this head, by this region, has this trailer.
+    pub fn has_trailer(
+        &self,
+        region: &RegionName,
+        head: &str,
+        digest: StreamedDigest,
+        trailer: &[u8],
+    ) -> bool {
+        digest.has_trailer(head, self.keys_of(region), trailer)
+    }
+
+    fn keys_of(&self, region: &RegionName) -> &[RegionKey] {
+        self.keys.get(region).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -11,7 +11,7 @@ pub use far_regions::FarRegions;
 /// The position of the tenant's log that a response to a write has reached, or that a read requires.
 pub const X_CONSISTENCY: HeaderName = HeaderName::from_static("x-consistency");
 /// The signed head of a request that a far region has forwarded.
-pub(crate) const X_REGION_REQUEST: HeaderName = HeaderName::from_static("x-region-request");
+pub const X_REGION_REQUEST: HeaderName = HeaderName::from_static("x-region-request");
 /// The database that has answered a request to a far region: `replica` or `home`.
 pub const X_SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
 /// The value of this header if the home region has answered.

@@ -1,15 +1,22 @@
 //! Bodies of `multipart/form-data`, whose only part is a file.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use actix_web::http::header::HeaderMap;
 use application::FileUpload;
 use domain::{FaultCode, FileName, ProblemCode, UploadQuota};
-use futures::{Stream, StreamExt as _, stream};
+use futures::{
+    Stream, StreamExt as _, TryStreamExt as _,
+    stream::{self, BoxStream, Fuse},
+};
 use multer::{Field, Multipart};
+use parking_lot::Mutex;
 use ports::{BlobError, BlobStream};
 use tokio_util::bytes::Bytes;
 
@@ -19,6 +26,9 @@ use crate::problem::ApiError;
 pub(crate) const MAX_FRAME_BYTES: u64 = 16 * 1024;
 
 const MEDIA_TYPE: &str = "multipart/form-data";
+/// A body, whose parser does not read what follows the form.
+type Body = Arc<Mutex<Fuse<BoxStream<'static, Result<Bytes, ApiError>>>>>;
+
 /// The name of the part.
 const FILE: &str = "file";
 
@@ -49,7 +59,10 @@ pub(super) async fn read_file(
     quota: UploadQuota,
 ) -> Result<FileUpload, ApiError> {
     let has_head = Arc::new(AtomicBool::new(false));
-    let mut form = Multipart::new(bounded(body, Arc::clone(&has_head)), boundary);
+    let body: Body = Arc::new(Mutex::new(
+        bounded(body, Arc::clone(&has_head)).boxed().fuse(),
+    ));
+    let mut form = Multipart::new(rest(&body), boundary);
     let field = form.next_field().await.map_err(rejected)?;
     let field = field.ok_or_else(|| fault(FaultCode::Required, "must have a part `file`"))?;
     if field.name() != Some(FILE) {
@@ -64,7 +77,7 @@ pub(super) async fn read_file(
         name,
         declared_type: declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned)),
         quota,
-        content: content(form, field, limit),
+        content: content((form, body), field, limit),
     })
 }
 
@@ -83,34 +96,55 @@ fn bounded(
 }
 
 /// The content, which ends with an error if another part follows.
-fn content(form: Multipart<'static>, field: Field<'static>, limit: u64) -> BlobStream {
+fn content(
+    (form, body): (Multipart<'static>, Body),
+    field: Field<'static>,
+    limit: u64,
+) -> BlobStream {
     let state = Some((form, field, 0));
-    let chunks = stream::unfold(state, move |state| async move {
-        let (mut form, mut field, received) = state?;
-        let chunk = match field.chunk().await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => {
-                drop(field);
-                return Some((Err(end(&mut form).await?), None));
-            }
-            Err(error) => return Some((Err(rejected(error)), None)),
-        };
-        let received = received + chunk.len() as u64;
-        if received > limit {
-            return Some((Err(ApiError::new(ProblemCode::BodyTooLarge)), None));
-        }
-        Some((Ok(chunk), Some((form, field, received))))
+    let chunks = stream::unfold(state, move |state| {
+        let body = Arc::clone(&body);
+        async move { next((state?, body), limit).await }
     });
     Box::pin(chunks.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into()))))
 }
+/// The form, its part, and the size of what was received of that.
+type Reading = (Multipart<'static>, Field<'static>, u64);
 
-/// Returns the error of what follows the part, if there is one.
-async fn end(form: &mut Multipart<'static>) -> Option<ApiError> {
+/// Reads the next bytes of the part.
+async fn next(
+    ((mut form, mut field, received), body): (Reading, Body),
+    limit: u64,
+) -> Option<(Result<Bytes, ApiError>, Option<Reading>)> {
+    let chunk = match field.chunk().await {
+        Ok(Some(chunk)) => chunk,
+        Ok(None) => {
+            drop(field);
+            return Some((Err(end(&mut form, &body).await?), None));
+        }
+        Err(error) => return Some((Err(rejected(error)), None)),
+    };
+    let received = received + chunk.len() as u64;
+    if received > limit {
+        return Some((Err(ApiError::new(ProblemCode::BodyTooLarge)), None));
+    }
+    Some((Ok(chunk), Some((form, field, received))))
+}
+
+/// Returns the error of what follows the part, if there is one. The body is read to its end: only then it is known
+/// to be whole.
+async fn end(form: &mut Multipart<'static>, body: &Body) -> Option<ApiError> {
     match form.next_field().await {
-        Ok(None) => None,
+        Ok(None) => rest(body).try_for_each(|_| ready(Ok(()))).await.err(),
         Ok(Some(_)) => Some(other_part()),
         Err(error) => Some(rejected(error)),
     }
+}
+
+/// Returns what is left of a body.
+fn rest(body: &Body) -> impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static {
+    let body = Arc::clone(body);
+    stream::poll_fn(move |context| body.lock().poll_next_unpin(context))
 }
 
 fn rejected(error: multer::Error) -> ApiError {
@@ -140,7 +174,7 @@ fn fault(code: FaultCode, detail: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use futures::{FutureExt as _, TryStreamExt as _};
+    use futures::FutureExt as _;
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
@@ -202,6 +236,19 @@ mod tests {
             let kept = form.len().saturating_sub(cut);
             prop_assert!(read(&form[..kept], 7).is_err());
         }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_cut_off_after_the_form_is_rejected() {
+        let form = form(b"Well");
+        let cut = stream::once(async {
+            tokio::task::yield_now().await;
+            Err(ApiError::new(ProblemCode::MalformedJson))
+        });
+        let body = stream::iter([Ok(form.into())]).chain(cut);
+        let file = read_file(body, BOUNDARY.to_owned(), 1_000, UploadQuota::default());
+        let content = file.await.expect("a head").content;
+        content.try_collect::<Vec<_>>().await.unwrap_err();
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The pace at which a long body must arrive.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
-use actix_web::dev::Payload;
+use actix_web::{dev::Payload, error::PayloadError};
 use domain::ProblemCode;
 use futures::StreamExt as _;
 use tokio::time::{Instant, timeout};
@@ -22,6 +22,7 @@ pub(crate) struct Pace {
     started: Instant,
     /// The time at which the client would be too slow without another byte.
     due: Instant,
+    max_lead: Duration,
     received: u64,
 }
 
@@ -33,8 +34,26 @@ impl Pace {
             deadline,
             started: now,
             due: now,
+            max_lead: MAX_LEAD,
             received: 0,
         }
+    }
+
+    /// Begins to receive a body that a far region receives at this pace from its client: what is in time
+    /// there may arrive later here.
+    pub(super) fn of_region(deadline: Duration) -> Self {
+        let pace = Self::new(deadline * 2);
+        Self {
+            due: pace.due + deadline,
+            max_lead: MAX_LEAD + deadline,
+            ..pace
+        }
+    }
+
+    /// Excludes a time for which the receiver has not read.
+    pub(super) fn pause(&mut self, time: Duration) {
+        self.started += time;
+        self.due += time;
     }
 
     /// Returns the number of bytes that have arrived.
@@ -48,11 +67,11 @@ impl Pace {
         let Some(part) = next.map_err(|_elapsed| too_slow())? else {
             return Ok(None);
         };
-        let part = part.map_err(|error| cut_off(&error))?;
+        let part = part.map_err(rejected)?;
         self.received += part.len() as u64;
         let now = Instant::now();
         let gained = Duration::from_micros(part.len() as u64 * 1_000_000 / MIN_BYTES_PER_SECOND);
-        self.due = (self.due + gained).min(now + MAX_LEAD);
+        self.due = (self.due + gained).min(now + self.max_lead);
         if now > self.started + self.deadline && now > self.due {
             return Err(too_slow());
         }
@@ -64,9 +83,19 @@ fn too_slow() -> ApiError {
     ApiError::new(ProblemCode::RequestTimeout)
 }
 
-fn cut_off(error: &actix_web::error::PayloadError) -> ApiError {
-    let source = io::Error::other(error.to_string());
+fn rejected(error: PayloadError) -> ApiError {
+    let error = match error {
+        PayloadError::Io(error) => match error.downcast::<ApiError>() {
+            Ok(rejected) => return rejected,
+            Err(error) => PayloadError::Io(error),
+        },
+        other => other,
+    };
+    cut_off().with_source(error.to_string())
+}
+
+/// Returns the error of a body without its end.
+pub(super) fn cut_off() -> ApiError {
     let error = ApiError::new(ProblemCode::MalformedJson);
-    let detail = "The connection was closed before the end of the body.";
-    error.with_detail(detail).with_source(source)
+    error.with_detail("The connection was closed before the end of the body.")
 }

@@ -11,17 +11,20 @@ use actix_web::{
 use application::{FileError, FileUpload};
 use domain::{FileName, ProblemCode, UploadQuota};
 use futures::{
-    FutureExt as _, Stream, TryStreamExt as _,
+    FutureExt as _, Stream, StreamExt as _, TryStreamExt as _,
     future::{self, BoxFuture, join},
     stream,
 };
-use ports::BlobError;
+use ports::{BlobError, SentBody};
 use server::ConnectionState;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::bytes::Bytes;
 
-use super::{multipart, pace::Pace};
-use crate::{layers::UnreadBody, problem::ApiError, state::HttpState};
+use super::{
+    multipart,
+    pace::{Pace, cut_off},
+};
+use crate::{auth::is_forwarded, layers::UnreadBody, problem::ApiError, state::HttpState};
 
 /// A request whose body is a file.
 pub struct Upload {
@@ -52,17 +55,23 @@ impl FromRequest for Upload {
         let Some(state) = request.app_data::<Data<HttpState>>() else {
             return ready(Err(ApiError::new(ProblemCode::Internal)));
         };
-        ready(Ok(Self {
-            request: request.clone(),
-            payload: mem::replace(payload, Payload::None),
-            limit: state.bodies.sizes.file_bytes.into(),
-            deadline: state.bodies.deadline,
-            is_whole: false,
-        }))
+        let payload = mem::replace(payload, Payload::None);
+        ready(Ok(Self::new(request.clone(), payload, state)))
     }
 }
 
 impl Upload {
+    /// Takes the body of a request.
+    pub fn new(request: HttpRequest, payload: Payload, state: &HttpState) -> Self {
+        Self {
+            request,
+            payload,
+            limit: state.bodies.sizes.file_bytes.into(),
+            deadline: state.bodies.deadline,
+            is_whole: false,
+        }
+    }
+
     /// Returns the outcome of `store`, which reads the content while it arrives. `quota` is that of the caller.
     pub async fn store<T>(
         mut self,
@@ -72,8 +81,17 @@ impl Upload {
         let (sender, body) = channel();
         let upload = self.read(quota, body)?;
         let stored = async { store(upload.await?).await.map_err(ApiError::from) };
-        let ((), stored) = join(self.receive(sender), stored).await;
-        stored
+        outcome(join(self.receive(sender), stored).await)
+    }
+
+    /// Returns the outcome of `send`, which passes the body on while it arrives.
+    pub async fn pass_on<T>(
+        mut self,
+        send: impl AsyncFnOnce(SentBody) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let (sender, body) = channel();
+        let body = SentBody::Streamed(body.map_err(Into::into).boxed());
+        outcome(join(self.receive(sender), send(body)).await)
     }
 
     /// Reads what a body says about its content.
@@ -99,44 +117,57 @@ impl Upload {
         Ok(future::ready(Ok(upload)).boxed())
     }
 
-    /// Passes the body on as it arrives.
-    async fn receive(&mut self, sender: mpsc::Sender<Result<Bytes, ApiError>>) {
-        let mut pace = Pace::new(self.deadline);
+    /// Passes the body to its reader as it arrives, until that needs no more.
+    async fn receive(&mut self, sender: mpsc::Sender<Option<Bytes>>) -> Result<(), ApiError> {
+        let mut pace = if is_forwarded(&self.request) {
+            Pace::of_region(self.deadline)
+        } else {
+            Pace::new(self.deadline)
+        };
         let limit = max_body_bytes(self.request.headers(), self.limit);
         loop {
             let next = tokio::select! {
                 // The end of a body is noticed, although its reader needs no more.
                 biased;
-                next = pace.next(&mut self.payload) => next,
-                () = sender.closed() => return,
+                next = pace.next(&mut self.payload) => next?,
+                () = sender.closed() => return Ok(()),
             };
-            let chunk = match next {
-                Ok(None) => {
-                    ConnectionState::of(&self.request).body_received();
-                    self.is_whole = true;
-                    return;
-                }
-                Ok(Some(_)) if pace.received() > limit => {
-                    Err(ApiError::new(ProblemCode::BodyTooLarge))
-                }
-                Ok(Some(chunk)) => Ok(chunk),
-                Err(error) => Err(error),
-            };
-            let is_end = chunk.is_err();
-            if sender.send(chunk).await.is_err() || is_end {
-                return;
+            if next.is_none() {
+                ConnectionState::of(&self.request).body_received();
+                self.is_whole = true;
+            } else if pace.received() > limit {
+                return Err(ApiError::new(ProblemCode::BodyTooLarge));
             }
+            let passed_at = Instant::now();
+            if sender.send(next).await.is_err() || self.is_whole {
+                return Ok(());
+            }
+            pace.pause(passed_at.elapsed());
         }
     }
 }
 
+/// Returns the outcome of a reader, or why it has not received the whole body.
+fn outcome<T>(
+    (received, read): (Result<(), ApiError>, Result<T, ApiError>),
+) -> Result<T, ApiError> {
+    read.or_else(|error| received.and(Err(error)))
+}
+
+/// The parts of a body, `None` at its end. Without one the reader receives an error: its other side has ended
+/// before.
 fn channel() -> (
-    mpsc::Sender<Result<Bytes, ApiError>>,
+    mpsc::Sender<Option<Bytes>>,
     impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
 ) {
     let (sender, receiver) = mpsc::channel(1);
-    let body = stream::unfold(receiver, |mut receiver| async {
-        Some((receiver.recv().await?, receiver))
+    let body = stream::unfold(Some(receiver), |receiver| async {
+        let mut receiver: mpsc::Receiver<Option<Bytes>> = receiver?;
+        match receiver.recv().await {
+            Some(Some(part)) => Some((Ok(part), Some(receiver))),
+            Some(None) => None,
+            None => Some((Err(cut_off()), None)),
+        }
     });
     (sender, body)
 }

@@ -13,9 +13,10 @@ use std::{
 
 use bytes::Bytes;
 use domain::{RegionKey, Timestamp};
+use futures::{StreamExt as _, stream};
 use home_client::{HomeAddress, HomeClient, Signer};
 use http::{Request, Response};
-use ports::{Clock, Forwarding, Home as _, HomeBody, HomeError, IdSource};
+use ports::{Clock, Forwarding, Home as _, HomeBody, HomeError, IdSource, SentBody};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -329,6 +330,20 @@ impl Client {
         self.home.send(post("/api/agents"), Some(forwarding)).await
     }
 
+    /// Sends a write whose body is streamed.
+    pub(crate) async fn upload(&self, is_repeatable: bool) -> Result<u16, HomeError> {
+        let forwarding = Forwarding {
+            is_repeatable,
+            ..Forwarding::default()
+        };
+        let parts = stream::iter(["Well, ", "yes."]).map(|part| Ok(part.into()));
+        let request = Request::post("/api/files").body(SentBody::Streamed(parts.boxed()));
+        let sent = self
+            .home
+            .send(request.expect("a request"), Some(forwarding));
+        sent.await.map(|response| response.status().as_u16())
+    }
+
     /// Sends a request of the node itself.
     pub(crate) async fn send_own(&self) -> Result<Response<HomeBody>, HomeError> {
         let request = post("/region/signals");
@@ -336,7 +351,7 @@ impl Client {
     }
 }
 
-fn post(path: &str) -> Request<Bytes> {
-    let request = Request::post(path).body(Bytes::from_static(b"{}"));
+fn post(path: &str) -> Request<SentBody> {
+    let request = Request::post(path).body(Bytes::from_static(b"{}").into());
     request.expect("a request")
 }

@@ -28,6 +28,24 @@ async fn what_was_provably_not_processed_is_sent_again() {
 }
 
 #[tokio::test]
+async fn a_body_that_was_streamed_is_not_sent_again() {
+    for (reaction, is_unprocessed) in [
+        (Reaction::GoAwayUnprocessed, true),
+        (Reaction::Refuse, true),
+        (Reaction::Close, false),
+        (Reaction::BadGateway, false),
+    ] {
+        let peer = Peer::start(&[reaction]).await;
+        let client = Client::of(peer.address);
+        let sent = client.upload(true).await.expect_err("no response");
+        let is_unreachable = matches!(sent, HomeError::Unreachable(_));
+        assert_eq!(is_unreachable, is_unprocessed, "{reaction:?}: {sent:?}");
+        assert_eq!(peer.received(), 1, "{reaction:?}");
+        assert_eq!(client.upload(true).await.expect("a response"), 200);
+    }
+}
+
+#[tokio::test]
 async fn what_is_processed_by_a_node_that_shuts_down_is_sent_once() {
     for is_repeatable in [false, true] {
         let (response, received) = send(is_repeatable, &[Reaction::GoAwayProcessed]).await;

@@ -13,7 +13,7 @@ use blob_store::{BlobStoreAddress, ObjectBlobStore, OpenError, open};
 use bytes::Bytes;
 use domain::{BlobKey, BlobStoreId, Timestamp};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use ports::BlobStore as _;
+use ports::{BlobError, BlobStore as _};
 use rstest::rstest;
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -112,6 +112,30 @@ async fn a_folder_may_have_any_name(#[case] name: &str) {
     assert_eq!(files(&path), stored);
     store.delete(key(1)).await.unwrap();
     assert_eq!(files(&path), ["store-id"].map(PathBuf::from));
+}
+
+#[tokio::test]
+async fn a_folder_that_vanishes_is_not_made_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let (path, elsewhere) = (parent.path().join("files"), parent.path().join("elsewhere"));
+    let store = open_folder(&path).unwrap();
+    let id = store.claim(BlobStoreId::from_random([1; 16])).await;
+    id.unwrap();
+    put(&store, 1).await;
+    let broken = async |number| {
+        let content = stream::iter([Ok(Bytes::from_static(b"content"))]);
+        let put = store.put(key(number), content.boxed()).await;
+        matches!(put, Err(BlobError::IdMissing))
+    };
+    fs::rename(&path, &elsewhere).unwrap();
+    assert!(broken(2).await && !path.exists());
+    // The empty folder below which a file system is not mounted.
+    fs::create_dir(&path).unwrap();
+    assert!(broken(2).await && files(&path).is_empty());
+    fs::remove_dir(&path).unwrap();
+    fs::rename(&elsewhere, &path).unwrap();
+    put(&store, 2).await;
+    assert_eq!(files(&path).len(), 3);
 }
 
 #[tokio::test]
