@@ -109,12 +109,14 @@ const Page = ({ use }: { use: () => AssistantRuntime }) => {
       <ThreadListPrimitive.New>New</ThreadListPrimitive.New>
       <ThreadListPrimitive.Items components={{ ThreadListItem: Item }} />
       <ThreadPrimitive.Messages components={{ UserMessage, EditComposer, AssistantMessage }} />
-      <ComposerPrimitive.Root>
-        <ComposerPrimitive.Attachments components={{ Attachment }} />
-        <ComposerPrimitive.Input aria-label="Message" />
-        <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-        <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-      </ComposerPrimitive.Root>
+      <ComposerPrimitive.AttachmentDropzone>
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Attachments components={{ Attachment }} />
+          <ComposerPrimitive.Input aria-label="Message" />
+          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+        </ComposerPrimitive.Root>
+      </ComposerPrimitive.AttachmentDropzone>
     </AssistantRuntimeProvider>
   );
 };
@@ -163,14 +165,15 @@ test("a chat is streamed, stopped, edited and generated again", async () => {
   await expect.poll(messages).toEqual(["uno", "You said: uno"]);
 });
 
-test("files are attached, kept by an edit, and have an address after a reload; those of staff, too", async () => {
+test("files are dropped and pasted, sent, kept by an edit, and have an address after a reload; those of staff, too", async () => {
   agentId = await service.newAgent();
   show();
   const bytes = Uint8Array.from(Buffer.from(photo.base64, "base64"));
-  const attach = (name: string, type: string, content: BlobPart) =>
-    act(() => runtime.thread.composer.addAttachment(new File([content], name, { type })));
-  await attach("parcel.png", "image/png", bytes);
-  await attach("notes.txt", "text/plain", "Broken on one side");
+  const dropped = { types: ["Files"], files: [new File([bytes], "parcel.png", { type: "image/png" })] };
+  fireEvent.drop(screen.getByLabelText("Message"), { dataTransfer: dropped });
+  await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own"]);
+  const pasted = { files: [new File(["Broken on one side"], "notes.txt", { type: "text/plain" })] };
+  fireEvent.paste(screen.getByLabelText("Message"), { clipboardData: pasted });
   await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own", "notes.txt: own"]);
   await act(() => runtime.thread.composer.getAttachmentByIndex(1).remove());
   await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own"]);
