@@ -11,7 +11,7 @@ const newRuntime = ({ url, headers, call }, agent) => {
   class ServiceAgent extends HttpAgent {
     connect({ threadId }) {
       const given = { headers: { ...this.headers, accept: "text/event-stream" } };
-      return transformHttpEventStream(runHttpRequest(() => fetch(`${this.url}?threadId=${threadId}`, given)));
+      return transformHttpEventStream(runHttpRequest(() => fetch(`${this.url}?threadId=${encodeURIComponent(threadId)}`, given)));
     }
 
     abortRun() {
