@@ -51,5 +51,7 @@ for (const [name, [exported, limit, limitAtOnce]] of Object.entries(hooks)) {
   check(`core and ${name}, with the shared connection`, atOnce + onDemand, limit);
 }
 const adapters = { ai: "ai/index", "assistant-ui": "assistant-ui/index", tanstack: "tanstack" };
-for (const [name, file] of Object.entries(adapters))
-  check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, Math.floor(4.43 * KIB));
+for (const [name, file] of Object.entries(adapters)) {
+  const limit = name === "assistant-ui" ? 5.0625 * KIB : 4.43 * KIB;
+  check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, Math.floor(limit));
+}

@@ -6,6 +6,7 @@ import type { Conversation, PageTools } from "./conversation-types.js";
 import type { LogEvent } from "./events.js";
 import type { Client } from "./index.js";
 import type { ConversationState, MessageFile } from "./message.js";
+import { RENEWED } from "./renewed.js";
 import type { LiveState } from "./state.js";
 import { liveAgent } from "./stores/agent.js";
 import { liveConversations } from "./stores/conversations.js";
@@ -76,9 +77,6 @@ export const useEvents = (client: Client, { limit, onEvent, ...filter }: EventsH
   );
   return useLive(events);
 };
-
-/** The time in milliseconds after which an address is asked for again. */
-const RENEWED = 51 * 60_000;
 
 /**
  * Returns an address of a file of a message, for `<img>` and links: of its content on this page until the message is read

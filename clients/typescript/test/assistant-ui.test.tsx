@@ -10,12 +10,14 @@ import {
   ThreadListPrimitive,
   ThreadPrimitive,
   type ToolCallMessagePartProps,
+  useAuiState,
   useRemoteThreadListRuntime,
 } from "@assistant-ui/react";
 import { useChatRuntime } from "@assistant-ui/react-ai-sdk";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode, useMemo } from "react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { photo } from "../../../crates/api/tests/clients/photo.mjs";
 import { createChatTransport } from "../src/ai/index.js";
 import { createHistoryAdapter, createThreadListAdapter, useAgentRuntime } from "../src/assistant-ui/index.js";
 import { type Client, createClient } from "../src/index.js";
@@ -26,7 +28,8 @@ let agentId: string;
 let runtime: AssistantRuntime;
 
 beforeAll(async () => {
-  service = await startService();
+  // assistant-ui shows no image of the agent by http, and the page is one of jsdom.
+  service = await startService({ SERVER__PUBLIC_URL: "https://agents.example.org", SERVER__ALLOWED_ORIGINS: location.origin });
   // Of jsdom, which has no layout.
   globalThis.ResizeObserver ??= class {
     observe() {}
@@ -38,7 +41,7 @@ beforeAll(async () => {
 afterEach(cleanup);
 afterAll(() => service.stop());
 
-const open = (): Client => createClient({ url: service.url, apiKey: service.admin });
+const open = (): Client => createClient({ url: service.url, apiKey: service.admin, webSocket: null });
 
 const Text = ({ text }: { text: string }) => <>{text}</>;
 const Tool = ({ toolName, result, approval, respondToApproval }: ToolCallMessagePartProps) => (
@@ -52,17 +55,26 @@ const Tool = ({ toolName, result, approval, respondToApproval }: ToolCallMessage
     )}
   </>
 );
-const parts = { Text, tools: { Fallback: Tool } };
+const Attachment = () => {
+  const { name, file, content = [] } = useAuiState(({ attachment }) => attachment);
+  const [part] = content;
+  const url = part?.type === "image" ? part.image : part?.type === "file" && part.data;
+  return <small>{`${name}: ${url || (file && "own")}`}</small>;
+};
+const Image = ({ image, filename }: { image: string; filename?: string }) => <small>{`${filename}: ${image}`}</small>;
+const parts = { Text, Image, tools: { Fallback: Tool } };
 const UserMessage = () => (
   <MessagePrimitive.Root>
     <p>
       <MessagePrimitive.Parts components={parts} />
     </p>
+    <MessagePrimitive.Attachments components={{ Attachment }} />
     <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
   </MessagePrimitive.Root>
 );
 const EditComposer = () => (
   <ComposerPrimitive.Root>
+    <ComposerPrimitive.Attachments components={{ Attachment }} />
     <ComposerPrimitive.Input aria-label="Edited" />
     <ComposerPrimitive.Send>Replace</ComposerPrimitive.Send>
   </ComposerPrimitive.Root>
@@ -97,11 +109,14 @@ const Page = ({ use }: { use: () => AssistantRuntime }) => {
       <ThreadListPrimitive.New>New</ThreadListPrimitive.New>
       <ThreadListPrimitive.Items components={{ ThreadListItem: Item }} />
       <ThreadPrimitive.Messages components={{ UserMessage, EditComposer, AssistantMessage }} />
-      <ComposerPrimitive.Root>
-        <ComposerPrimitive.Input aria-label="Message" />
-        <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-        <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-      </ComposerPrimitive.Root>
+      <ComposerPrimitive.AttachmentDropzone>
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Attachments components={{ Attachment }} />
+          <ComposerPrimitive.Input aria-label="Message" />
+          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+        </ComposerPrimitive.Root>
+      </ComposerPrimitive.AttachmentDropzone>
     </AssistantRuntimeProvider>
   );
 };
@@ -148,6 +163,48 @@ test("a chat is streamed, stopped, edited and generated again", async () => {
   fireEvent.change(screen.getByLabelText("Edited"), { target: { value: "uno" } });
   await click("Replace");
   await expect.poll(messages).toEqual(["uno", "You said: uno"]);
+});
+
+test("files are dropped and pasted, sent, kept by an edit, and have an address after a reload; those of staff, too", async () => {
+  agentId = await service.newAgent();
+  show();
+  const bytes = Uint8Array.from(Buffer.from(photo.base64, "base64"));
+  const dropped = { types: ["Files"], files: [new File([bytes], "parcel.png", { type: "image/png" })] };
+  fireEvent.drop(screen.getByLabelText("Message"), { dataTransfer: dropped });
+  await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own"]);
+  const pasted = { files: [new File(["Broken on one side"], "notes.txt", { type: "text/plain" })] };
+  fireEvent.paste(screen.getByLabelText("Message"), { clipboardData: pasted });
+  await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own", "notes.txt: own"]);
+  await act(() => runtime.thread.composer.getAttachmentByIndex(1).remove());
+  await expect.poll(() => shown("SMALL")).toEqual(["parcel.png: own"]);
+  await send("look");
+  const seen = ["look", `I see image/png of ${photo.bytes} bytes`];
+  await expect.poll(messages).toEqual(seen);
+  expect(shown("SMALL")).toEqual(["parcel.png: own"]);
+  const key = remoteId()!;
+  cleanup();
+
+  show(key);
+  await expect.poll(messages).toEqual(seen);
+  const link = expect.stringMatching(/^parcel\.png: https:\/\/agents\.example\.org\/api\/files\/[\w-]+\/content\?link=/);
+  await expect.poll(() => shown("SMALL")).toEqual([link]);
+  await click("Edit");
+  await expect.poll(() => shown("SMALL")).toEqual([link]);
+  await click("Replace");
+  await expect.poll(turns).toEqual(["completed", "completed"]);
+  await expect.poll(messages).toEqual(seen);
+  expect(service.model.requests.at(-1).at(-1).content[1].image_url.url).toBe(photo.url);
+
+  const { headers, url } = service;
+  const uploaded = await fetch(`${url}/api/files`, { method: "POST", headers: { ...headers, "content-type": "image/png" }, body: bytes });
+  const { id } = (await open().conversations.list({ agentId, key })).data[0]!;
+  const files = [((await uploaded.json()) as { id: string }).id];
+  await open().conversations.writeMessage(id, { content: "This one?", files });
+  await expect.poll(() => shown("SMALL")).toEqual([link, expect.stringMatching(/^file\.png: https:.*link=/)]);
+  const { messages: loaded } = await createHistoryAdapter(open(), { agentId }, () => key).load();
+  expect(loaded[0]!.message.attachments).toMatchObject([
+    { name: "parcel.png", content: [{ type: "image", image: expect.stringMatching(/link=/) }] },
+  ]);
 });
 
 test("calls are approved and denied, tools of the page are called, and a new message dismisses what waits", async () => {

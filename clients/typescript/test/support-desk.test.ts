@@ -165,6 +165,42 @@ describe.each([
     await picture("handed-back", { Visitor: visitor, ...desks });
   });
 
+  test("visitor and desk send files, and show them, also after a reload", async () => {
+    const visitor = await open("/");
+    const mia = await open("/desk", "Mia");
+    await button(visitor, "Talk to a person").click();
+    await mia.locator("nav a").click();
+    await button(mia, "Claim").click();
+    const buffer = await visitor.screenshot();
+    const attach = (page: Page, name: string) => page.getByLabel("Files").setInputFiles({ name, mimeType: "image/png", buffer });
+    /** The names and addresses of the images that are loaded. */
+    const images = (page: Page) =>
+      page
+        .locator("li img")
+        .evaluateAll((all) =>
+          (all as HTMLImageElement[]).filter(({ naturalWidth }) => naturalWidth > 0).map(({ alt, src }) => `${alt} ${src}`),
+        );
+    await attach(visitor, "parcel.png");
+    await button(visitor, "Send").click();
+    const parcel = expect.stringMatching(/^parcel\.png http.*\/content\?link=/);
+    await expect.poll(() => images(visitor)).toEqual([expect.stringMatching(/^parcel\.png (blob:|http)/)]);
+    await expect.poll(() => images(mia)).toEqual([parcel]);
+    // A message needs a text or a file: the next one has neither.
+    await button(visitor, "Send").click();
+    await attach(mia, "map.png");
+    await send(mia, "It is here.");
+    const both = [parcel, expect.stringMatching(/^map\.png http.*\/content\?link=/)];
+    for (const page of [visitor, mia]) {
+      await expect.poll(async () => (await images(page)).length).toBe(2);
+      await page.reload();
+      await expect.poll(() => images(page)).toEqual(both);
+      expect(await page.locator("li").count()).toBe(3);
+    }
+    await picture("files", { Visitor: visitor, "Desk of Mia": mia });
+    await button(mia, "Hand back").click();
+    await expect.poll(() => links(mia)).toEqual([]);
+  });
+
   test("a visitor asks for a person before the first message, and a reply that fails keeps its text", async () => {
     const visitor = await open("/");
     const mia = await open("/desk", "Mia");

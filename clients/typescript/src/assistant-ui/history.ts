@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { createChatTransport } from "../ai/index.js";
 import type { Client } from "../index.js";
 import { hasContent, messageOf } from "../message.js";
+import { idsOf, urlsOf } from "./attachments.js";
 import { findConversation, type ThreadOptions } from "./conversation.js";
 import { threadMessage } from "./messages.js";
 
@@ -16,7 +17,9 @@ export const createHistoryAdapter = (client: Client, options: ThreadOptions, key
     if (key === undefined) return { messages: [] };
     const { id } = await findConversation(client, options, key);
     const { data } = await client.conversations.listMessages(id, { order: "desc", limit: 100 });
-    return ExportedMessageRepository.fromArray(data.reverse().map(messageOf).filter(hasContent).map(threadMessage));
+    const messages = data.reverse().map(messageOf).filter(hasContent);
+    const urls = await urlsOf(client, idsOf(messages));
+    return ExportedMessageRepository.fromArray(messages.map((message) => threadMessage(message, urls)));
   },
   // The service stores messages when it receives and generates them.
   append: async () => {},

@@ -1,5 +1,6 @@
 import type { ThreadMessageLike } from "@assistant-ui/react";
 import type { ConversationMessage, ToolCall } from "../message.js";
+import { attachmentOf, filePart, type Urls } from "./attachments.js";
 
 type Part = Exclude<ThreadMessageLike["content"], string>[number];
 
@@ -37,10 +38,12 @@ export const idOf = ({ id, clientMessageId }: ConversationMessage): string => cl
 const ratingOf = ({ feedback: [first] = [] }: ConversationMessage) =>
   first && ({ submittedFeedback: { type: first.rating === "up" ? "positive" : "negative" } } as const);
 
-/** Returns a message as assistant-ui shows it. */
-export const threadMessage = (message: ConversationMessage): ThreadMessageLike => {
+/** Returns a message as assistant-ui shows it; only messages of the user have attachments there. */
+export const threadMessage = (message: ConversationMessage, urls: Urls): ThreadMessageLike => {
+  const { files, text } = message;
   const shared = { id: idOf(message), createdAt: new Date(message.createdAt) };
-  return message.role === "user"
-    ? { ...shared, role: "user", content: message.text }
-    : { ...shared, role: "assistant", content: partsOf(message), status: statusOf(message), metadata: { ...ratingOf(message) } };
+  if (message.role === "user")
+    return { ...shared, role: "user", content: text, attachments: files.map((file, index) => attachmentOf(file, index, urls)) };
+  const content = [...partsOf(message), ...files.flatMap((file) => filePart(file, urls))];
+  return { ...shared, role: "assistant", content, status: statusOf(message), metadata: { ...ratingOf(message) } };
 };

@@ -6,10 +6,11 @@ import {
   useExternalStoreRuntime,
   useRemoteThreadListRuntime,
 } from "@assistant-ui/react";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import type { Client, PageTools } from "../index.js";
 import type { ConversationMessage } from "../message.js";
 import { useChat } from "../react.js";
+import { attachmentAdapter, filesOf, useUrls } from "./attachments.js";
 import type { ThreadOptions } from "./conversation.js";
 import { idOf, threadMessage } from "./messages.js";
 import { createThreadListAdapter } from "./threads.js";
@@ -25,6 +26,7 @@ const useConversationRuntime = (client: Client, { agentId, userId, tools }: Agen
   const conversation = useMemo(() => client.conversation({ agentId, key, userId }), [client, agentId, key, userId]);
   const { messages, status, error, send, stop, regenerate, edit, approve, deny, rate } = useChat(conversation, { tools });
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
+  const urls = useUrls(client, messages);
   const shown = useMemo(() => {
     const last = messages.at(-1);
     if (!error || !last) return messages;
@@ -33,15 +35,19 @@ const useConversationRuntime = (client: Client, { agentId, userId, tools }: Agen
   }, [messages, error]);
   return useExternalStoreRuntime<ConversationMessage>({
     messages: shown,
-    convertMessage: threadMessage,
+    convertMessage: useCallback((message: ConversationMessage) => threadMessage(message, urls), [urls]),
     isLoading: status === "loading",
     isRunning: status === "sending" || status === "streaming",
-    onNew: (message) => send(textOf(message)),
-    onEdit: (message) => edit(messages[known(message.sourceId)]?.id ?? "", textOf(message)),
+    onNew: (message) => send(textOf(message), { files: filesOf(message) }),
+    async onEdit(message) {
+      const { id = "", files } = messages[known(message.sourceId)] ?? {};
+      await edit(id, textOf(message), { files: filesOf(message, files) });
+    },
     // The parent is the message that is answered again.
     onReload: (parentId) => regenerate(messages[known(parentId) + 1]?.id ?? messages[known(parentId)]?.id),
     onCancel: stop,
     adapters: {
+      attachments: attachmentAdapter,
       feedback: {
         submit: ({ message, type, comment }) => void rate(message.id, type === "positive" ? "up" : "down", comment).catch(console.warn),
       },

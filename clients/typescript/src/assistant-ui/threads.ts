@@ -21,10 +21,10 @@ const threadOf = ({ key, title, excerpt, metadata, lastMessageAt }: components["
   lastMessageAt: lastMessageAt ? new Date(lastMessageAt) : undefined,
 });
 
-/** Returns the beginning of the first message, since the service generates no titles. */
+/** Returns the beginning of the first message, or the name of its file, since the service generates no titles. */
 const titleOf = (messages: readonly ThreadMessage[]): string => {
-  const parts = messages.find(({ role }) => role === "user")?.content ?? [];
-  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join(" ");
+  const { content = [], attachments = [] } = messages.find(({ role }) => role === "user") ?? {};
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join(" ") || (attachments[0]?.name ?? "");
   return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_TITLE);
 };
 

@@ -4,9 +4,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./cases.mjs";
 
-// `message` and `reply` are the messages of the user and of the agent.
+// `message` and `reply` are the messages of the user and of the agent, `photo` is one in those of the user. `attach` opens
+// the dialog for files, perhaps in several steps.
 const ELEMENTS = {
   message: "article.user p",
+  photo: "article.user img",
+  attach: ".attach",
   reply: "article.assistant",
   input: "[name=message]",
   send: "button.send",
@@ -18,6 +21,24 @@ const ELEMENTS = {
 
 // The folder for screenshots, if any.
 const screenshots = process.env.SCREENSHOTS;
+
+// Paints a broken parcel with the grain of a photo, in a page. Returns its data URL.
+const paintParcel = () => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 360 });
+  const context = canvas.getContext("2d");
+  const fill = (colour, ...area) => {
+    context.fillStyle = colour;
+    context.fillRect(...area);
+  };
+  fill("#5d6b75", 0, 0, 640, 360);
+  fill("#b98a55", 140, 60, 360, 250);
+  fill("#e3d3ae", 300, 60, 40, 250);
+  fill("#2b1d12", 410, 190, 90, 120);
+  const image = context.getImageData(0, 0, 640, 360);
+  image.data.forEach((value, index) => (image.data[index] = index % 4 === 3 ? 255 : value + 50 * (Math.random() - 0.5)));
+  context.putImageData(image, 0, 0);
+  return canvas.toDataURL("image/jpeg", 0.95);
+};
 
 export class ChatPage {
   #page;
@@ -55,6 +76,22 @@ export class ChatPage {
   async send(text) {
     await this.#page.fill(this.#elements.input, text);
     await this.#page.click(this.#elements.send);
+  }
+
+  // Attaches a photo of about 100 KB to the next message. Returns its data URL.
+  async attachPhoto() {
+    const url = await this.#page.evaluate(paintParcel);
+    const chooser = this.#page.waitForEvent("filechooser");
+    for (const step of [this.#elements.attach].flat()) await this.#page.click(step);
+    const buffer = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
+    await (await chooser).setFiles({ name: "parcel.jpg", mimeType: "image/jpeg", buffer });
+    return url;
+  }
+
+  // Waits until the only photo of the user is shown, and returns its address.
+  photo() {
+    const shown = ([photo, ...more]) => photo?.naturalWidth === 640 && more.length === 0 && photo.src;
+    return until(() => this.#page.locator(this.#elements.photo).evaluateAll(shown), "one photo");
   }
 
   click(name) {

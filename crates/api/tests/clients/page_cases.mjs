@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { until } from "./cases.mjs";
 
 const HALF = "First half,";
+export const PHOTO = "a photo is shown at once, reaches the model, and is a link after a reload";
 const HALVES = "First half, second half.";
 
 // Waits until the chat consists of one message and one whole reply, and has exactly these turns.
@@ -21,6 +22,10 @@ const startReply = async (chat) => {
   await chat.showsReply(HALF);
   await chat.hasTurns("in_progress");
 };
+
+// The pictures in messages that the model has received.
+const picturesOf = (messages) =>
+  messages.flatMap(({ content }) => [content].flat().flatMap(({ image_url }) => image_url?.url ?? []));
 
 // The cases, for a function that opens a new chat, a service and its connection. `resume` is what a
 // person does after a cut.
@@ -80,6 +85,24 @@ export const pageCases = ({ open, model, cut, resume }) => ({
     await chat.showsReply(HALF);
     model.release();
     await isWhole(chat, "completed");
+  },
+  async [PHOTO]() {
+    const chat = await open();
+    const photo = await chat.attachPhoto();
+    await chat.send("hold");
+    assert.match(await chat.photo(), /^(data|blob):/);
+    await chat.showsReply(HALF);
+    await chat.screenshot("photo-before");
+    assert.deepEqual(picturesOf(model.requests.at(-1)), [photo]);
+    model.release();
+    await isWhole(chat, "completed");
+    await chat.reload();
+    assert.match(await chat.photo(), /\/api\/files\/[\w-]+\/content\?link=/);
+    await isWhole(chat, "completed");
+    await chat.screenshot("photo-after");
+    await chat.send("Hello");
+    await chat.showsReply("You said: Hello");
+    assert.deepEqual(picturesOf(model.requests.at(-1)), [photo]);
   },
   async "a reply that is regenerated is replaced"() {
     const chat = await open();

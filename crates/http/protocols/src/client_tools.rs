@@ -4,7 +4,7 @@ use domain::{ClientTool, client_tool::check_client_tools};
 use serde_json::Value;
 
 /// The maximum number of tools that a client adds to a turn.
-const MAX_TOOLS: usize = 16;
+pub(crate) const MAX_TOOLS: usize = 16;
 
 /// Returns a tool from the members of its description; `None` without a name.
 pub(crate) fn client_tool(
@@ -19,12 +19,13 @@ pub(crate) fn client_tool(
     })
 }
 
-/// Separates the tools that can be added from the others, which are too many, too large or malformed.
-pub(crate) fn separate(tools: Vec<ClientTool>) -> (Vec<ClientTool>, Vec<ClientTool>) {
+/// Separates at most so many tools, which can be added, from the others, which are too many, too large or
+/// malformed.
+pub(crate) fn separate(tools: Vec<ClientTool>, most: usize) -> (Vec<ClientTool>, Vec<ClientTool>) {
     let (mut usable, mut others) = (Vec::new(), Vec::new());
     for tool in tools {
         usable.push(tool);
-        if usable.len() > MAX_TOOLS || !check_client_tools(&usable).is_empty() {
+        if usable.len() > most || !check_client_tools(&usable).is_empty() {
             others.extend(usable.pop());
         }
     }
@@ -44,10 +45,10 @@ mod tests {
     #[test]
     fn tools_that_cannot_be_added_are_separated() {
         let tools = ["a", "b c", "a", "d"].map(tool);
-        let (usable, others) = separate(tools.into());
+        let (usable, others) = separate(tools.into(), MAX_TOOLS);
         assert_eq!(usable, ["a", "d"].map(tool));
         assert_eq!(others, ["b c", "a"].map(tool));
         let many: Vec<_> = (0..20).map(|number| tool(&format!("t{number}"))).collect();
-        assert_eq!(separate(many).0.len(), MAX_TOOLS);
+        assert_eq!(separate(many, 17).0.len(), 17);
     }
 }

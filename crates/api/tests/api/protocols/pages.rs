@@ -1,5 +1,5 @@
 //! Pages with the UI libraries of other products in Chromium, unmodified, on another origin than the
-//! service: send, tools, stop, reload, network cut, regenerate, edit, and, over reloads and restarts,
+//! service: send, tools, stop, reload, network cut, photos, regenerate, edit, and, over reloads and restarts,
 //! approvals and tools of the page. With the environment variable `SCREENSHOTS`, they save screenshots in
 //! that folder.
 
@@ -20,12 +20,12 @@ async fn assert_works(client: &Client, script: &str, arguments: &[&str], cases: 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn use_chat_of_version_6_works() {
-    assert_works(&preflights::USE_CHAT, "ai_sdk/pages.mjs", &["6"], 8).await;
+    assert_works(&preflights::USE_CHAT, "ai_sdk/pages.mjs", &["6"], 9).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn use_chat_of_version_7_works() {
-    assert_works(&preflights::USE_CHAT, "ai_sdk/pages.mjs", &["7"], 8).await;
+    assert_works(&preflights::USE_CHAT, "ai_sdk/pages.mjs", &["7"], 9).await;
 }
 
 /// Checks a page of an agent that acts.
@@ -70,12 +70,12 @@ async fn assistant_ui_continues_a_stored_chat() {
         &preflights::USE_CHAT,
         "ai_sdk/assistant_ui.mjs",
         &["stored"],
-        6,
+        7,
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tanstack_ai_works() {
-    assert_works(&preflights::TANSTACK_AI, "ag_ui/tanstack_page.mjs", &[], 5).await;
+    assert_works(&preflights::TANSTACK_AI, "ag_ui/tanstack_page.mjs", &[], 6).await;
 }

@@ -10,9 +10,19 @@ const headers = { authorization: `Bearer ${settings.get("key")}` };
 const threadId = settings.get("chat");
 const connection = fetchServerSentEvents(`${base}/run`, { headers });
 
+// The address of an image, which the page has sent or the service links.
+const urlOf = ({ type, value, mimeType }) => (type === "data" ? `data:${mimeType};base64,${value}` : value);
+
+const imageOf = async (file) => {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const value = btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""));
+  return { type: "image", source: { type: "data", mimeType: file.type, value } };
+};
+
 const Part = ({ part }) => {
   // Text after tools begins with a blank line.
   if (part.type === "text") return <p>{part.content.trim()}</p>;
+  if (part.type === "image") return <img src={urlOf(part.source)} alt="" />;
   if (part.type !== "tool-call") return null;
   return (
     <pre>
@@ -24,10 +34,13 @@ const Part = ({ part }) => {
 const Chat = () => {
   const chat = useChat({ connection, threadId, persistence: true });
   const [text, setText] = useState("");
-  const send = (event) => {
+  const send = async (event) => {
     event.preventDefault();
-    chat.sendMessage(text);
+    const form = event.target;
+    const images = await Promise.all([...form.files.files].map(imageOf));
+    form.reset();
     setText("");
+    chat.sendMessage(images.length === 0 ? text : { content: [{ type: "text", content: text }, ...images] });
   };
   const stop = () => {
     chat.stop();
@@ -50,6 +63,7 @@ const Chat = () => {
       {chat.error && <p role="alert">{chat.error.message}</p>}
       <form onSubmit={send}>
         <input name="message" value={text} onChange={(event) => setText(event.target.value)} placeholder="Message" />
+        <input type="file" name="files" className="attach" aria-label="Files" multiple />
         <button className="send">Send</button>
         <button type="button" className="stop" onClick={stop}>Stop</button>
         <button type="button" className="regenerate" onClick={() => chat.reload()}>Regenerate</button>

@@ -3,6 +3,7 @@
 import { useChat } from "@ai-sdk/react";
 import {
   ActionBarPrimitive,
+  AttachmentPrimitive,
   AssistantRuntimeProvider,
   ComposerPrimitive,
   MessagePrimitive,
@@ -37,10 +38,16 @@ const Tool = ({ toolName, args, result }) => (
     {toolName}({JSON.stringify(args)}): {JSON.stringify(result)}
   </pre>
 );
+// The address of an image is in its content: that of its thumb is a letter.
+const Attachment = () => {
+  const image = useAuiState(({ attachment }) => attachment.content?.find(({ type }) => type === "image")?.image);
+  return <AttachmentPrimitive.Root>{image ? <img src={image} alt="" /> : <AttachmentPrimitive.Name />}</AttachmentPrimitive.Root>;
+};
 const parts = { Text, tools: { Fallback: Tool } };
 const UserMessage = () => (
   <MessagePrimitive.Root asChild>
     <article className="user">
+      <MessagePrimitive.Attachments components={{ Attachment }} />
       <MessagePrimitive.Parts components={parts} />
       <ActionBarPrimitive.Edit className="edit">Edit</ActionBarPrimitive.Edit>
     </article>
@@ -71,7 +78,9 @@ const App = ({ messages }) => (
       <h1>assistant-ui</h1>
       <ThreadPrimitive.Messages components={{ UserMessage, EditComposer, AssistantMessage }} />
       <ComposerPrimitive.Root>
+        <ComposerPrimitive.Attachments components={{ Attachment }} />
         <ComposerPrimitive.Input name="message" placeholder="Message" />
+        <ComposerPrimitive.AddAttachment className="attach">+</ComposerPrimitive.AddAttachment>
         <ComposerPrimitive.Send className="send">Send</ComposerPrimitive.Send>
         <button type="button" className="stop" onClick={stop}>Stop</button>
         <Status />

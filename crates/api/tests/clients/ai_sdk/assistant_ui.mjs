@@ -6,6 +6,7 @@
 // only disconnects, so the page requests the end of the turn itself. Its Edit sends a new message
 // that does not name the edited one, so the service keeps both.
 import assert from "node:assert/strict";
+import { PHOTO } from "../page_cases.mjs";
 import { runPage } from "../run_page.mjs";
 import { packagesOf, returnToPage } from "./versions.mjs";
 
@@ -32,6 +33,6 @@ await runPage({
   source: { folder: import.meta.dirname, file: "assistant_ui.jsx", alias: packagesOf("7") },
   settings: () => (isStored ? { stored: "" } : {}),
   resume: returnToPage,
-  without: isStored ? [] : ["a reply goes on after a reload in its middle"],
+  without: isStored ? [] : ["a reply goes on after a reload in its middle", PHOTO],
   more,
 });

@@ -110,6 +110,13 @@ const cases = {
     await chat.sendMessage({ text: "Hello" });
     await until(() => hasReply(chat));
     assert.deepEqual(texts(chat.messages), ["user: Hello", "assistant: You said: Hello"]);
+    // Larger than a frame.
+    const photo = Buffer.concat([Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"), Buffer.alloc(100_000, 1)]);
+    const url = `data:image/png;base64,${photo.toString("base64")}`;
+    await chat.sendMessage({ text: "look", files: [{ type: "file", mediaType: "image/png", filename: "päckchen.png", url }] });
+    assert.equal(texts(chat.messages).at(-1), `assistant: I see image/png of ${photo.length} bytes`);
+    const sent = (await service.stored(agent, "documented-socket")).messages.at(-2);
+    assert.deepEqual(sent.files.map(({ name, bytes }) => [name, bytes]), [["päckchen.png", photo.length]]);
     transport.close();
     const refused = await openSocket("refused-socket", service.key("chat:write"));
     await refused.chat.sendMessage({ text: "Hello" });

@@ -26,6 +26,7 @@ const optionsOf = (messages) =>
 
 const Part = ({ part }) => {
   if (part.type === "text") return <p>{part.text}</p>;
+  if (part.type === "file") return <img src={part.url} alt={part.filename} />;
   if (!part.type.startsWith("tool-")) return null;
   return (
     <pre>
@@ -52,7 +53,8 @@ const Chat = ({ options }) => {
   };
   const send = (event) => {
     event.preventDefault();
-    sendMessage({ text });
+    sendMessage({ text, files: event.target.files.files });
+    event.target.reset();
     setText("");
   };
   const edit = ({ id }) => sendMessage({ text: prompt("Edit"), messageId: id });
@@ -65,6 +67,7 @@ const Chat = ({ options }) => {
       {error && <p role="alert">{error.message}</p>}
       <form onSubmit={send}>
         <input name="message" value={text} onChange={(event) => setText(event.target.value)} placeholder="Message" />
+        <input type="file" name="files" className="attach" aria-label="Files" multiple />
         <button className="send">Send</button>
         <button type="button" className="stop" onClick={stopTurn}>Stop</button>
         <button type="button" className="regenerate" onClick={() => regenerate()}>Regenerate</button>

@@ -14,7 +14,7 @@ createRoot(document.getElementById("root")).render(
   <CopilotKit runtimeUrl={`/api/${settings.get("agent")}`} useSingleEndpoint={false} enableInspector={false}>
     <Tools />
     <div style={{ height: "100vh" }}>
-      <CopilotChat agentId="default" threadId={settings.get("chat")} />
+      <CopilotChat agentId="default" threadId={settings.get("chat")} attachments={{ enabled: true }} />
     </div>
   </CopilotKit>,
 );

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::files::{is_file, take_files};
 use crate::{
-    client_tools::{client_tool, separate},
+    client_tools::{MAX_TOOLS, client_tool, separate},
     file_parts::{FileParts, OwnFile},
     response_schema::response_schema,
 };
@@ -89,7 +89,7 @@ impl RunInput {
         let tools = described.filter_map(|tool| {
             client_tool(&tool["name"], &tool["description"], &tool["parameters"])
         });
-        let (usable, others) = separate(tools.collect());
+        let (usable, others) = separate(tools.collect(), MAX_TOOLS);
         (usable, others.into_iter().map(|tool| tool.name).collect())
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::client_reply::{ClientMessage, ClientPart, calls_of};
 use crate::{
     answers::ClientCalls,
-    client_tools::{client_tool, separate},
+    client_tools::{MAX_TOOLS, client_tool, separate},
     file_parts::Address,
 };
 
@@ -131,7 +131,7 @@ impl ChatBody {
         let described = tools.into_iter().filter_map(|(name, tool)| {
             client_tool(&Value::String(name), &tool.description, &tool.parameters)
         });
-        separate(described.collect()).0
+        separate(described.collect(), MAX_TOOLS).0
     }
 }
 

@@ -20,6 +20,8 @@ use crate::{
     response_schema::response_schema,
 };
 
+/// The maximum number of tools, which is that of models: Open WebUI sends 36 with each message.
+const MAX_TOOLS: usize = 128;
 /// The member of `metadata` that names the conversation.
 const CONVERSATION_KEY: &str = "conversation_key";
 
@@ -188,10 +190,10 @@ impl CompletionBody {
                 faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
             }
         }
-        let (usable, others) = separate(described);
+        let (usable, others) = separate(described, MAX_TOOLS);
         if let Some(other) = others.first() {
             let detail = format!(
-                "'{}' is malformed, a duplicate, or beyond 16 tools of 32 KiB together",
+                "'{}' is malformed, a duplicate, or beyond {MAX_TOOLS} tools of 32 KiB together",
                 other.name
             );
             faults.push(InputFault::new("/tools", FaultCode::NotCombinable, detail));

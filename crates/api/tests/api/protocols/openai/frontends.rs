@@ -23,6 +23,15 @@ fn from_open_webui(request: Request) -> Request {
     })
 }
 
+/// As many tools as Open WebUI has itself, and sends unless its model says otherwise.
+fn builtin_tools() -> Vec<Value> {
+    let tool = |number| {
+        let function = json!({"name": format!("tool_{number}"), "parameters": {"type": "object"}});
+        json!({"type": "function", "function": function})
+    };
+    (0..36).map(tool).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_lists_chats_and_titles() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
@@ -46,6 +55,7 @@ async fn open_webui_lists_chats_and_titles() {
         ],
         "temperature": 0.8, "top_p": 0.9, "max_tokens": 128, "frequency_penalty": 0.1, "seed": 7,
         "stop": ["\n\n"], "logit_bias": {}, "stream_options": {"include_usage": true},
+        "tools": builtin_tools(),
     });
     let request = from_open_webui(completion(&writer, &body));
     let (response, ()) = tokio::join!(request.open(), async {

@@ -7,7 +7,7 @@ use crate::protocols::preflights;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "heavy: needs libraries of 700 MB"]
 async fn copilotkit_works() {
-    assert_works(&preflights::COPILOTKIT, "copilotkit/page.mjs", &[], 4).await;
+    assert_works(&preflights::COPILOTKIT, "copilotkit/page.mjs", &[], 6).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

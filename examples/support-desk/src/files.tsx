@@ -1,0 +1,57 @@
+import type { Client, ConversationMessage, MessageFile } from "agent-service-client";
+import { useFileUrl } from "agent-service-client/react";
+import { useEffect, useRef, useState } from "react";
+
+/** Sends what a form has. */
+export type Run = (text: string, files: File[]) => Promise<unknown>;
+
+/** A file of a message: an image, or a link. */
+const FileView = ({ service, file }: { service: Client; file: MessageFile }) => {
+  const url = useFileUrl(service, file);
+  return (
+    <a className="file" href={url} target="_blank" rel="noopener">
+      {url && file.mediaType.startsWith("image/") ? <img src={url} alt={file.name} /> : file.name}
+    </a>
+  );
+};
+
+/** The files of a message. */
+export const Files = ({ service, of: { files } }: { service: Client; of: ConversationMessage }) =>
+  files.map((file, index) => <FileView key={index} service={service} file={file} />);
+
+/** The fields of a message, of which one can be empty. */
+export const Fields = ({ text }: { text?: string | undefined }) => {
+  const field = useRef<HTMLInputElement>(null);
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const { form } = field.current!;
+    const empty = () => setCount(0);
+    form!.addEventListener("reset", empty);
+    return () => form!.removeEventListener("reset", empty);
+  }, []);
+  return (
+    <>
+      <input name="text" aria-label="Message" placeholder="Message" defaultValue={text} autoComplete="off" autoFocus required={!count} />
+      <label className="attach" title="Attach files">
+        +{count || ""}
+        <input ref={field} type="file" name="files" aria-label="Files" multiple onChange={({ target }) => setCount(target.files!.length)} />
+      </label>
+    </>
+  );
+};
+
+export const textOf = (form: FormData): string => String(form.get("text"));
+
+/** Returns the files of a form. A field without files has one that is empty. */
+export const filesOf = (form: FormData): File[] => (form.getAll("files") as File[]).filter(({ size }) => size > 0);
+
+/** Uploads the files of a message before it is sent with their ids. */
+export const uploadFirst =
+  (service: Client, send: (text: string, ids: string[]) => Promise<unknown>): Run =>
+  async (text, files) => {
+    const stored = await Promise.all(files.map((file) => service.files.upload(file)));
+    return send(
+      text,
+      stored.map(({ id }) => id),
+    );
+  };
