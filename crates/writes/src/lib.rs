@@ -30,12 +30,13 @@ pub use command::{Command, Part, Planned, Scope};
 pub use commands::{
     AnswerOutcome, AnswerRejection, AnswerTurn, BeginErasure, CallAnswer, CancelTurn,
     ChangeStaffMessage, ClaimKey, ClaimOutcome, CreateAgent, CreateConversation, CreateCredential,
-    CreateFiles, CreateFilesOutcome, CreateNote, CreateNoteOutcome, DeleteAgent, DeleteConversation, DeleteFile,
-    DeleteFileOutcome, DeleteNote, EndErasure, FailQueuedTurn, MayAnswer, NotStaff, RateMessage,
-    RateOutcome, Rater, RecordSteps, RecordStepsOutcome, ReleaseTurn, RevokeCredential, SaveUser,
-    SavedUser, StaffMessageChange, StaffMessageOutcome, SuspendOutcome, SuspendTurn, Sweep,
-    SweepOutcome, TitleConversation, UndecidedCall, UpdateAgent, UpdateConversation,
-    UpdateCredential, UserChange, UserRejection, WriteStaffMessage,
+    CreateFiles, CreateFilesOutcome, CreateNote, CreateNoteOutcome, DeleteAgent,
+    DeleteConversation, DeleteFile, DeleteFileOutcome, DeleteNote, EndErasure, FailQueuedTurn,
+    MayAnswer, NotStaff, RateMessage, RateOutcome, Rater, RecordSteps, RecordStepsOutcome,
+    ReleaseTurn, RevokeCredential, SaveUser, SavedUser, StaffMessageChange, StaffMessageOutcome,
+    SuspendOutcome, SuspendTurn, Sweep, SweepOutcome, TitleConversation, UndecidedCall,
+    UpdateAgent, UpdateConversation, UpdateCredential, UserChange, UserRejection,
+    WriteStaffMessage,
 };
 pub use event_page::ShownEvents;
 pub use handle::{WriteTimeouts, Writes};

@@ -33,7 +33,7 @@ const MAX_FORM_BYTES: usize = 64 * 1024;
 /// the last uses of some credentials.
 const MAX_REGION_BODY_BYTES: usize = 512 * 1024;
 
-/// The steps in which the memory of a body with files grows, in bytes.
+/// The steps in which the memory of a body of unknown length grows, in bytes.
 const MEMORY_STEP: usize = 256 * 1024;
 
 /// Checks the head of a request and reads its body before the handler runs, so that a slow or
@@ -198,9 +198,9 @@ async fn read_with_files(
     if declared.is_some_and(|declared| declared <= usual) {
         return read_limited(request, state, usual).await;
     }
-    if !memory.has_room_for(declared.unwrap_or_default()) {
-        return Err(ApiError::new(ProblemCode::Overloaded));
-    }
+    // Before the body is read, so that its client need not send it in vain.
+    let size = declared.unwrap_or_default();
+    take(&mut memory, size.next_multiple_of(MEMORY_STEP))?;
     let mut payload = request.take_payload();
     let collected = collect_paced(&mut payload, (max, declared), &mut memory, state).await;
     request.set_payload(payload);
@@ -221,14 +221,15 @@ async fn collect_paced(
         if size > max {
             return Err(ApiError::new(ProblemCode::BodyTooLarge));
         }
-        // In steps: a client that sends slowly occupies little more than what it has sent.
-        let needed = size.next_multiple_of(MEMORY_STEP);
-        memory
-            .grow_to(needed)
-            .map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))?;
+        take(memory, size.next_multiple_of(MEMORY_STEP))?;
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
+}
+
+fn take(memory: &mut TakenMemory, bytes: usize) -> Result<(), ApiError> {
+    let taken = memory.grow_to(bytes);
+    taken.map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))
 }
 
 /// Gives the memory of a body back that has been passed on to another region.
