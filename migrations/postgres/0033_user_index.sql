@@ -4,5 +4,5 @@
 drop index conversations_of_user_by_id;
 drop index conversations_by_user_and_agent;
 drop index conversations_by_user;
-create index conversations_by_user on conversations (tenant_id, user_id, sort_seq desc, id desc, agent_id)
+create index conversations_by_user on conversations (tenant_id, user_id, sort_seq desc, id desc)
     where deleted_at is null and user_id is not null;

@@ -31,7 +31,7 @@ export interface Files {
   upload(file: Blob, options?: UploadOptions): Promise<StoredFile>;
   /** Returns an address of the content that needs no token, such as for `<img>`. It is valid for ten more minutes at least. */
   link(id: string): Promise<FileLink>;
-  /** Deletes a file that no message uses. */
+  /** Deletes a file that nothing uses. */
   delete(id: string, options?: Pick<RequestOptions, "signal">): Promise<void>;
 }
 

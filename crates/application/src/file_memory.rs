@@ -70,6 +70,12 @@ impl TakenMemory {
         Ok(())
     }
 
+    /// Returns whether `bytes` could be taken now.
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        let taken = self.pool.0.taken.lock();
+        taken.has_room_for(self, bytes.saturating_sub(self.bytes))
+    }
+
     /// Waits until as much as `bytes` need is free, and takes it.
     pub async fn wait_for(&mut self, bytes: usize) {
         loop {
@@ -175,6 +181,7 @@ mod tests {
         assert!(take(&ada, 1).is_err());
         let of_bob = take(&bob, MAX_TENANT_BYTES - MAX_USER_BYTES).unwrap();
         assert!(take(&key, 1).is_err(), "the share of the tenant");
+        assert!(!memory.of(&key).has_room_for(1));
         let of_other = take(&other, MAX_BYTES - MAX_TENANT_BYTES).unwrap();
         let another = caller("three", None);
         assert!(take(&another, 1).is_err(), "all memory");

@@ -1,7 +1,6 @@
 //! The use cases of files.
 
 mod blob_cleanup;
-mod exact;
 mod intake;
 mod links;
 mod quota;
@@ -20,7 +19,6 @@ use ports::{
 };
 use writes::{DeleteFile, DeleteFileOutcome};
 
-use self::exact::exact;
 pub(crate) use self::references::find_references;
 pub use self::{
     blob_cleanup::BlobCleanup,
@@ -51,8 +49,8 @@ pub enum FileError {
     /// The file does not exist, or the caller may not know of it.
     #[error("no such file")]
     NotFound,
-    /// A message uses the file.
-    #[error("a message uses the file")]
+    /// A message or a note uses the file.
+    #[error("a message or a note uses the file")]
     InUse,
     /// The content is not accepted.
     #[error("the file is not accepted: {0}")]
@@ -202,21 +200,17 @@ impl FileService {
             .ok_or(FileError::NotFound)
     }
 
-    /// Reads a range of the content of a file. It ends with an error if the content is not as long as it was.
+    /// Reads a range of the content of a file.
     pub async fn read(
         &self,
         found: &StoredFile,
         range: Range<u64>,
     ) -> Result<BlobStream, FileError> {
-        let bytes = range.end - range.start;
-        // One more byte shows that the content has become longer.
-        let is_end = range.end == found.file.reference.bytes;
-        let read = range.start..range.end + u64::from(is_end);
-        let content = self.blobs()?.read(found.blob, read).await?;
-        Ok(exact(content, bytes).await?)
+        let size = found.file.reference.bytes;
+        Ok(self.blobs()?.read(found.blob, size, range).await?)
     }
 
-    /// Deletes a file that no message uses.
+    /// Deletes a file that nothing uses.
     pub async fn delete(&self, caller: &Principal, id: FileId) -> Result<(), FileError> {
         let found = self.find_stored(caller, id).await?;
         let delete = DeleteFile {

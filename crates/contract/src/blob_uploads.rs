@@ -44,7 +44,9 @@ pub async fn a_blob_of_many_pieces_is_stored_whole(store: &Store, _: &Store) {
         assert_stored(store, number, length).await;
     }
     let across_parts = 5 * MIB - 10..5 * MIB + 10;
-    let found = read(store, 1, across_parts.clone()).await.expect(RESPONDS);
+    let found = read(store, 1, 20 * MIB, across_parts.clone())
+        .await
+        .expect(RESPONDS);
     assert_eq!(found, bytes(1, across_parts));
 }
 

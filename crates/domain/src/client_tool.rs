@@ -16,7 +16,7 @@ use crate::{
 const MAX_SCHEMA_BYTES: usize = 16 * 1024;
 const MAX_SCHEMA_LEVELS: usize = 16;
 /// The maximum number of bytes of the tools of a chat, as JSON.
-const MAX_BYTES: usize = 32 * 1024;
+pub const MAX_BYTES: usize = 32 * 1024;
 
 /// A tool that the client runs. The turn waits for its output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -59,7 +59,7 @@ problem_codes! {
     KeyNotFound = "key_not_found", 404, "The key does not exist.", false, "Check the id.";
     ClientNotFound = "client_not_found", 404, "The client does not exist.", false, "Check the id.";
     NoteNotFound = "note_not_found", 404, "The conversation has no such note.", false, "List the notes of the conversation.";
-    FileNotFound = "file_not_found", 404, "The file does not exist.", false, "Check the id; a file that no message uses is deleted after 24 hours.";
+    FileNotFound = "file_not_found", 404, "The file does not exist.", false, "Check the id; a file that nothing uses is deleted after 24 hours.";
     MessageNotFound = "message_not_found", 404, "The conversation has no such message.", false, "List the messages of the conversation: only those with an `author` can be changed, and only those of agents and staff rated.";
     UserNotFound = "user_not_found", 404, "Nothing is stored about the user.", false, "Store the user with `PUT /api/users` first.";
     MethodNotAllowed = "method_not_allowed", 405, "This path does not support this method.", false, "Use one of the methods in `Allow`.";
@@ -67,7 +67,7 @@ problem_codes! {
     RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
     ConversationKeyInUse = "conversation_key_in_use", 409, "The user has a conversation with this key.", false, "Continue in that conversation, or delete it first.";
-    FileInUse = "file_in_use", 409, "A message uses the file.", false, "Upload the file again for another conversation; delete the conversation to delete its files.";
+    FileInUse = "file_in_use", 409, "A message or a note uses the file.", false, "Upload the file again for another conversation; delete the conversation to delete its files.";
     MessageSuperseded = "message_superseded", 409, "The message was replaced by a later turn.", false, "Read the messages again, and choose one that is not superseded.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
     ActionRequired = "action_required", 409, "A tool call of this conversation waits for an answer.", false, "Answer it, or send the message without `onBusy: \"reject\"`, which dismisses it.";

@@ -42,9 +42,14 @@ pub trait BlobStore: Send + Sync {
     /// there before and is not any more.
     async fn put(&self, key: BlobKey, content: BlobStream) -> Result<(), BlobError>;
 
-    /// Returns these bytes of a blob. A range that reaches beyond its end MUST end there, and one that
-    /// begins there is empty. MUST NOT hold more than a piece in memory.
-    async fn read(&self, key: BlobKey, range: Range<u64>) -> Result<BlobStream, BlobError>;
+    /// Returns these bytes of a blob that has `size` bytes. If it has another size, it MUST be
+    /// [`BlobError::NotFound`], since its content is lost. MUST NOT hold more than a piece in memory.
+    async fn read(
+        &self,
+        key: BlobKey,
+        size: u64,
+        range: Range<u64>,
+    ) -> Result<BlobStream, BlobError>;
 
     /// Deletes a blob, and what an upload with this key left. MUST succeed if there is none.
     async fn delete(&self, key: BlobKey) -> Result<(), BlobError>;

@@ -295,7 +295,7 @@ export interface paths {
         /**
          * Upload a file for a message.
          * @description The body is the content; `Content-Disposition` can name the file. The content decides about the type; the
-         *     declared type distinguishes kinds of text. A file that no message uses is deleted after 24 hours.
+         *     declared type distinguishes kinds of text. A file that nothing uses is deleted after 24 hours.
          */
         post: operations["create_file"];
         delete?: never; options?: never; head?: never; patch?: never; trace?: never;
@@ -306,12 +306,12 @@ export interface paths {
         };
         /**
          * Read what is known about a file.
-         * @description A file that no message uses can be read by its creator. Later it can be read by those who can reach one of the
+         * @description A file that nothing uses can be read by its creator. Later it can be read by those who can reach one of the
          *     conversations that use it.
          */
         get: operations["get_file"];
         put?: never; post?: never;
-        /** Delete a file that no message uses. */
+        /** Delete a file that nothing uses. */
         delete: operations["delete_file"];
         options?: never; head?: never; patch?: never; trace?: never;
     };
@@ -6166,7 +6166,7 @@ export interface operations {
             404: components["responses"]["AgentNotFound"];
             406: components["responses"]["NotAcceptable"];
             408: components["responses"]["RequestTimeout"];
-            /** @description A message uses the file. */
+            /** @description A message or a note uses the file. */
             409: {
                 headers: {
                     RateLimit: components["headers"]["RateLimit"];

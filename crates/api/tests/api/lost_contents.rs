@@ -31,7 +31,7 @@ async fn a_content_of_another_size_is_not_sent_as_if_it_were_whole() {
         let refused = writer.get(&path).await;
         refused.problem(ProblemCode::FilesUnavailable);
         let part = writer.request("GET", &path).header("Range", "bytes=0-3");
-        assert_eq!(part.send().await.body, PNG[..4]);
+        part.send().await.problem(ProblemCode::FilesUnavailable);
     }
     let beyond = format!("bytes={}-", PNG.len() - 2);
     fs::write(&blob, &PNG[..4]).expect("a content");

@@ -303,8 +303,9 @@ fn text_limit(request: &ModelRequest) -> usize {
 
 /// Returns the kinds of files that a model of the chain takes; `None` if there are no files, or no model.
 async fn inputs_of(request: &ModelRequest, chain: &[Candidate]) -> Option<FileKinds> {
+    // Those of staff are only named.
     let mut history = request.history.iter();
-    if request.files.is_empty() && history.all(|message| message.files.is_empty()) {
+    if request.files.is_empty() && history.all(|it| it.is_of_staff || it.files.is_empty()) {
         return None;
     }
     let mut inputs: Option<FileKinds> = None;
@@ -339,7 +340,8 @@ async fn read_blob(
     blob: BlobKey,
     reference: &FileReference,
 ) -> Result<Option<Bytes>, BlobError> {
-    let pieces = match blobs.read(blob, 0..reference.bytes).await {
+    let size = reference.bytes;
+    let pieces = match blobs.read(blob, size, 0..size).await {
         Err(BlobError::NotFound) => {
             tracing::error!(file = %reference.id, "the content of a file is lost");
             return Ok(None);

@@ -56,7 +56,7 @@ struct UploadedContent<'a> {
 }
 
 impl FileService {
-    /// Stores a file, which no message uses yet. Nothing is left of one that is not accepted.
+    /// Stores a file, which nothing uses yet. Nothing is left of one that is not accepted.
     pub async fn upload(
         &self,
         caller: &Principal,
@@ -83,7 +83,7 @@ impl FileService {
         Ok(Created { value, is_replayed })
     }
 
-    /// Returns the file of an earlier upload with a key if it does not exist any more.
+    /// Returns the file of an earlier upload with a key if the caller cannot read it any more.
     async fn find_gone(
         &self,
         caller: &Principal,
@@ -102,8 +102,8 @@ impl FileService {
             return Ok(None);
         };
         let found = self.ports.files.find(&caller.tenant, &[id]).await?;
-        let exists = found.iter().any(|file| file.exists(now));
-        Ok((!exists).then_some(id))
+        let is_readable = found.iter().any(|file| file.may_be_read_by(caller, now));
+        Ok((!is_readable).then_some(id))
     }
 
     /// Stores the files of a message, all or none. A repetition with the key, which is derived from the files, returns
@@ -143,8 +143,8 @@ impl FileService {
 
     /// Scans a content in the blob store.
     async fn scan_placed(&self, placed: &mut PlacedContent) -> Result<(), FileError> {
-        let range = 0..placed.received.bytes;
-        let scanned = match self.blobs()?.read(placed.blob, range).await {
+        let size = placed.received.bytes;
+        let scanned = match self.blobs()?.read(placed.blob, size, 0..size).await {
             Ok(content) => self.scan(content).await,
             Err(error) => Err(error.into()),
         };

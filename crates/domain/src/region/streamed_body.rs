@@ -41,7 +41,7 @@ impl StreamedDigest {
 fn signature(digest: &[u8], head: &str, key: &RegionKey) -> Hmac<Sha256> {
     let hmac = Hmac::<Sha256>::new_from_slice(key.bytes());
     let mut hmac = hmac.expect("HMAC takes keys of any length");
-    // No method begins so, with which the text of a head's signature begins.
+    // The signed text of a head begins with a method, so no trailer can be taken for a head.
     for part in [&b"\0trailer\n"[..], head.as_bytes(), b"\n", digest] {
         hmac.update(part);
     }

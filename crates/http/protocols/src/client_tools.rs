@@ -1,6 +1,12 @@
 //! Tools that clients describe in their requests, and run themselves.
 
-use domain::{ClientTool, client_tool::check_client_tools};
+use std::{collections::HashSet, slice};
+
+use domain::{
+    ClientTool,
+    client_tool::{MAX_BYTES, check_client_tools},
+    tool_call::json_bytes,
+};
 use serde_json::Value;
 
 /// The maximum number of tools that a client adds to a turn.
@@ -19,14 +25,21 @@ pub(crate) fn client_tool(
     })
 }
 
-/// Separates at most so many tools, which can be added, from the others, which are too many, too large or
-/// malformed.
-pub(crate) fn separate(tools: Vec<ClientTool>, most: usize) -> (Vec<ClientTool>, Vec<ClientTool>) {
+/// Separates tools that can be added, at most `max`, from the others, which are too many, too large or malformed.
+pub(crate) fn separate(tools: Vec<ClientTool>, max: usize) -> (Vec<ClientTool>, Vec<ClientTool>) {
     let (mut usable, mut others) = (Vec::new(), Vec::new());
+    let mut names = HashSet::new();
+    // The brackets of a list, which has a comma less than tools.
+    let mut bytes = 1;
     for tool in tools {
-        usable.push(tool);
-        if usable.len() > most || !check_client_tools(&usable).is_empty() {
-            others.extend(usable.pop());
+        let with_tool = bytes + json_bytes(&tool) + 1;
+        let fits = usable.len() < max && with_tool <= MAX_BYTES;
+        let is_valid = || check_client_tools(slice::from_ref(&tool)).is_empty();
+        if fits && is_valid() && names.insert(tool.name.clone()) {
+            bytes = with_tool;
+            usable.push(tool);
+        } else {
+            others.push(tool);
         }
     }
     (usable, others)

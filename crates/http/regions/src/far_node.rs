@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use access::AuthContext;
-use domain::Seq;
+use application::KeyedSemaphore;
+use domain::{QuotaHolder, Seq};
 use http::Response;
 use kit::{auth::TrustedProxies, region::X_CONSISTENCY};
 use ports::{Home, HomeBody};
@@ -13,12 +14,17 @@ use super::{forward::parse_position, newest_writes::NewestWrites};
 /// The maximum time for which a read waits for the replica.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
+/// The maximum number of files that one caller streams to the home region at the same time. A slow client does so for
+/// minutes, and all callers share the connection.
+const UPLOADS_OF_A_CALLER: usize = 8;
+
 /// A node of a far region.
 pub struct FarNode {
     /// The home region.
     pub home: Arc<dyn Home>,
     /// The proxies in front of this node, for the addresses of clients.
     pub proxies: TrustedProxies,
+    pub(super) uploads: KeyedSemaphore<QuotaHolder>,
     newest_writes: NewestWrites,
 }
 
@@ -28,6 +34,7 @@ impl FarNode {
         Self {
             home,
             proxies,
+            uploads: KeyedSemaphore::new(UPLOADS_OF_A_CALLER),
             newest_writes: NewestWrites::default(),
         }
     }

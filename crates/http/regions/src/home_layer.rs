@@ -39,8 +39,8 @@ pub(super) async fn serve_home(
         if forwarded.is_streamed() && operation.is_some_and(|operation| operation.takes_file) {
             let body = verified(&mut request, forwarded, state.clone());
             request.set_payload(body);
-        } else if let Some(rejected) = check_body(&mut request, &forwarded).await? {
-            return Ok(reject(request, rejected));
+        } else if let Err(error) = check_body(&mut request, &forwarded).await {
+            return Ok(reject(request, error));
         }
     }
     let caller = caller_of(&request);
@@ -82,18 +82,18 @@ pub(super) async fn serve_home(
     Ok(response)
 }
 
-/// Reads the body of a forwarded request. Returns an error if it is not what the far region has signed.
+/// Reads the body of a forwarded request, which must be what the far region has signed.
 async fn check_body(
     request: &mut ServiceRequest,
     forwarded: &ForwardedRequest,
-) -> Result<Option<ApiError>, ApiError> {
+) -> Result<(), ApiError> {
     let body = take_body(request).await?;
     if !forwarded.has_body(&body) {
         tracing::warn!(region = %forwarded.region, "forwarded request rejected: other body");
-        return Ok(Some(rejected_region()));
+        return Err(rejected_region());
     }
     request.set_payload(Payload::from(body));
-    Ok(None)
+    Ok(())
 }
 
 /// Waits until the caches of this node reflect a position that another node may have written.

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use access::AuthContext;
 use actix_web::{
-    Error, HttpMessage as _, HttpResponse,
+    Error, HttpMessage as _, HttpRequest, HttpResponse,
     body::MessageBody,
-    dev::{ServiceRequest, ServiceResponse},
+    dev::{Payload, ServiceRequest, ServiceResponse},
     http::{StatusCode, header::HeaderValue},
     middleware::Next,
     web::{Bytes, Data},
@@ -14,6 +14,7 @@ use actix_web::{
 use domain::{ProblemCode, Seq};
 use futures::StreamExt as _;
 use kit::{
+    auth::unauthenticated,
     layers::{RoutePattern, forget_body, reject},
     operations::{Access, Operation, Served},
     problem::ApiError,
@@ -22,6 +23,8 @@ use kit::{
     sse,
     state::HttpState,
 };
+
+use tokio::time::timeout;
 
 use super::{
     FarNode, RegionRole, Regions,
@@ -81,14 +84,7 @@ async fn serve_far(
     let is_cancelled = is_store_unavailable(&response);
     if is_cancelled || response.status() == StatusCode::NOT_FOUND {
         // The replica may not have it yet, or has cancelled the query to replay a change.
-        let forwarded = forward(
-            state,
-            far,
-            operation,
-            response.request(),
-            Bytes::new().into(),
-        )
-        .await;
+        let forwarded = forward_read(state, far, operation, response.request()).await;
         if is_cancelled && forwarded.is_err() {
             return Ok(response);
         }
@@ -122,14 +118,7 @@ async fn answer_ahead(
             return None;
         }
     }
-    let response = forward(
-        state,
-        far,
-        operation,
-        request.request(),
-        Bytes::new().into(),
-    )
-    .await;
+    let response = forward_read(state, far, operation, request.request()).await;
     if is_readable && is_cut_off(&response) {
         let reached = match requested {
             None => Ok(true),
@@ -164,9 +153,8 @@ async fn forward_request(
     mut request: ServiceRequest,
 ) -> ServiceResponse {
     if operation.takes_file {
-        let upload = Upload::new(request.request().clone(), request.take_payload(), state);
-        let sent = async |body| forward(state, far, operation, request.request(), body).await;
-        let response = upload.pass_on(sent).await;
+        let payload = request.take_payload();
+        let response = forward_upload(state, far, operation, request.request(), payload).await;
         return answered_at_home(operation, request, response);
     }
     let body = match take_body(&mut request).await {
@@ -176,6 +164,33 @@ async fn forward_request(
     let response = forward(state, far, operation, request.request(), body.into()).await;
     forget_body(request.request());
     answered_at_home(operation, request, response)
+}
+
+/// Streams a file to the home region, once the caller streams few others.
+async fn forward_upload(
+    state: &HttpState,
+    far: &Arc<FarNode>,
+    operation: &'static Operation,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<HttpResponse, ApiError> {
+    let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let caller = caller.ok_or_else(unauthenticated)?;
+    let permit = far.uploads.acquire(caller.quota_holder());
+    let permit = timeout(state.bodies.deadline, permit).await;
+    let _permit = permit.map_err(|_elapsed| ApiError::new(ProblemCode::Overloaded))?;
+    let upload = Upload::new(request.clone(), payload, state);
+    let send = async |body| forward(state, far, operation, request, body).await;
+    upload.pass_on(send).await
+}
+
+async fn forward_read(
+    state: &HttpState,
+    far: &Arc<FarNode>,
+    operation: &'static Operation,
+    request: &HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    forward(state, far, operation, request, Bytes::new().into()).await
 }
 
 fn answered_at_home(

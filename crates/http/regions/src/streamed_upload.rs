@@ -9,11 +9,11 @@ use actix_web::{
     web::{Bytes, BytesMut, Data},
 };
 use domain::{
-    ForwardedRequest,
+    ForwardedRequest, ProblemCode,
     region::{StreamedDigest, TRAILER_BYTES},
 };
 use futures::{StreamExt as _, stream};
-use kit::{auth::rejected_region, region::X_REGION_REQUEST, state::HttpState};
+use kit::{problem::ApiError, region::X_REGION_REQUEST, state::HttpState};
 
 /// Returns the body of a forwarded request as it arrives, without its trailer. It ends with an error if it is
 /// not what the far region has sent, so that nothing of it is stored.
@@ -80,6 +80,11 @@ impl<Verify: FnOnce(StreamedDigest, &[u8]) -> bool> Receiver<Verify> {
     /// Returns an error if the trailer is not that of the body.
     fn end(self) -> Option<PayloadError> {
         let is_valid = (self.verify)(self.digest, &self.unread);
-        (!is_valid).then(|| PayloadError::Io(io::Error::other(rejected_region())))
+        let rejected = || {
+            // Its client can repeat the request, which has changed nothing.
+            let error = ApiError::new(ProblemCode::HomeUnavailable);
+            error.with_detail("The body was changed or cut off between the regions.")
+        };
+        (!is_valid).then(|| PayloadError::Io(io::Error::other(rejected())))
     }
 }

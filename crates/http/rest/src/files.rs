@@ -26,7 +26,7 @@ struct FileContent(Vec<u8>);
 /// Upload a file for a message.
 ///
 /// The body is the content; `Content-Disposition` can name the file. The content decides about the type; the
-/// declared type distinguishes kinds of text. A file that no message uses is deleted after 24 hours.
+/// declared type distinguishes kinds of text. A file that nothing uses is deleted after 24 hours.
 #[utoipa::path(
     post, path = "/api/files", operation_id = "create_file", tag = "Files",
     params(("Content-Disposition" = Option<String>, Header, description = "The name of the file, such as `attachment; filename=\"photo.png\"`.")),
@@ -63,7 +63,7 @@ pub async fn create_file(
 
 /// Read what is known about a file.
 ///
-/// A file that no message uses can be read by its creator. Later it can be read by those who can reach one of the
+/// A file that nothing uses can be read by its creator. Later it can be read by those who can reach one of the
 /// conversations that use it.
 #[utoipa::path(
     get, path = "/api/files/{id}", operation_id = "get_file", tag = "Files",
@@ -78,13 +78,13 @@ pub async fn get_file(
     Ok(HttpResponse::Ok().json(found))
 }
 
-/// Delete a file that no message uses.
+/// Delete a file that nothing uses.
 #[utoipa::path(
     delete, path = "/api/files/{id}", operation_id = "delete_file", tag = "Files",
     params(("id" = FileId, Path, description = "The file.")),
     responses(
         (status = 204, description = "The file is deleted."),
-        (status = 409, description = "A message uses the file."),
+        (status = 409, description = "A message or a note uses the file."),
     ),
 )]
 pub async fn delete_file(

@@ -35,9 +35,9 @@ const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
 /// The flow-control windows of HTTP/2 in bytes, so that usual bodies of requests do not wait for a round trip, and
 /// PINGs not for those of files.
 const STREAM_WINDOW: u32 = 512 * 1024;
-/// More than what the 64 bodies have together that a far region streams at the same time, so that others
+/// More than what the 16 bodies have together that a far region streams at the same time, so that others
 /// arrive although the handlers read nothing of these.
-const CONNECTION_WINDOW: u32 = 72 * STREAM_WINDOW;
+const CONNECTION_WINDOW: u32 = 32 * STREAM_WINDOW;
 
 /// The HTTP versions that a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use domain::{
 };
 use ports::{
     Facts, FactsQuery, RepositoryError,
-    write_store::{FileFacts, FileRow, InTenant, RecordKey, UploadDay, UploadRow},
+    write_store::{FileRow, InTenant, RecordKey, UploadDay, UploadRow},
 };
 
 use crate::{Command, Part, Planned, Planner, Scope};
@@ -28,8 +28,7 @@ pub struct CreateFiles {
     pub quota: UploadQuota,
     /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,
-    /// The file of an earlier upload with that key that the caller has not found. If it is not stored, the key is
-    /// free.
+    /// The file of an earlier upload with that key, if its creator cannot read it any more. Then the key is free.
     pub gone: Option<FileId>,
 }
 
@@ -57,20 +56,12 @@ impl CreateFiles {
         self.ids().map(|id| (self.tenant.clone(), id))
     }
 
-    fn gone_file(&self) -> Option<InTenant<FileId>> {
-        self.gone.map(|id| (self.tenant.clone(), id))
-    }
-
     /// Returns true if a record is that of the file that is gone.
-    fn is_free(&self, record: &IdempotencyRecord, facts: &Facts) -> bool {
-        let Some(gone) = self.gone_file() else {
-            return false;
-        };
+    fn is_free(&self, record: &IdempotencyRecord) -> bool {
         let result = record.result.as_ref();
         let of_record = result.and_then(|file| file.get("id")?.as_str());
-        let stored = facts.files.get(&gone);
-        let is_expired = |file: &FileFacts| file.expires_at.is_some_and(|at| at <= self.at);
-        of_record == Some(&gone.1.to_string()) && stored.is_none_or(is_expired)
+        let gone = self.gone.map(|id| id.to_string());
+        gone.is_some() && of_record == gone.as_deref()
     }
 
     /// The day on which they count.
@@ -88,13 +79,13 @@ impl Command for CreateFiles {
 
     fn scope(&self) -> Scope {
         let (key, day) = (self.record().map(Part::Key), self.day().map(Part::Uploads));
-        let files = self.ids().chain(self.gone).map(Part::File);
+        let files = self.ids().map(Part::File);
         Scope::new(&self.tenant, files.chain(key).chain(day))
     }
 
     fn needs(&self, query: &mut FactsQuery) {
         query.idempotency.extend(self.record());
-        query.files.extend(self.files().chain(self.gone_file()));
+        query.files.extend(self.files());
         query.uploads.extend(self.day());
     }
 
@@ -107,7 +98,7 @@ impl Command for CreateFiles {
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let idempotency = self.idempotency.as_ref();
         if let Some(record) = planner.facts.existing_record(&self.tenant, idempotency)
-            && !self.is_free(record, planner.facts)
+            && !self.is_free(record)
         {
             let replayed = CreateFilesOutcome::Replayed(record.clone());
             return Ok(Planned::Rejected(replayed));

@@ -1,11 +1,11 @@
-//! The deletion of a file that no message uses.
+//! The deletion of a file that nothing uses.
 
 use domain::{FileId, TenantId};
 use ports::{FactsQuery, RepositoryError};
 
 use crate::{Command, Part, Planned, Planner, Scope};
 
-/// Deletes a file, unless a message uses it. It has no event.
+/// Deletes a file, unless a message or a note uses it. It has no event.
 #[derive(Debug, Clone)]
 pub struct DeleteFile {
     /// The tenant that owns the data.
@@ -19,7 +19,7 @@ pub struct DeleteFile {
 pub enum DeleteFileOutcome {
     /// It is deleted, now or earlier.
     Deleted,
-    /// A message uses it.
+    /// A message or a note uses it.
     InUse,
 }
 

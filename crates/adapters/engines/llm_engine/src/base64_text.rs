@@ -46,10 +46,16 @@ impl Serialize for Base64Text<'_> {
     }
 }
 
+/// The room for all but the files. Texts beyond it only make the buffer grow.
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
 /// Returns the body of a request with the files of a prompt.
 pub(crate) fn body(request: &impl Serialize, prompt: &Prompt) -> serde_json::Result<Vec<u8>> {
     // Without the room for files, the buffer would be copied while it grows, to up to twice the size.
-    let mut body = Vec::with_capacity(prompt.file_bytes() / 3 * 4 + 4 * 1024);
+    let mut body = match prompt.file_bytes() {
+        0 => Vec::new(),
+        bytes => Vec::with_capacity(bytes / 3 * 4 + MAX_TEXT_BYTES),
+    };
     serde_json::to_writer(&mut body, request)?;
     Ok(body)
 }

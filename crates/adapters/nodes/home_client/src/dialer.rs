@@ -45,7 +45,7 @@ const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 const OWN_STREAMS: usize = 8;
 /// The maximum number of bodies that are streamed at the same time. With 512 KiB of each, the home region
 /// has room for other bodies on the connection although it accepts nothing of these.
-const MAX_STREAMED_BODIES: usize = 64;
+const MAX_STREAMED_BODIES: usize = 16;
 const H2: &[u8] = b"h2";
 
 /// The sending half of an open connection.

@@ -64,10 +64,10 @@ impl ObjectBlobStore {
         }
     }
 
-    /// Returns true if the range of a failed request begins at the end of an existing blob or later.
-    async fn is_beyond(&self, path: &Path, range: &Range<u64>) -> Result<bool, BlobError> {
+    /// Fails if there is no blob of this size.
+    async fn require(&self, path: &Path, size: u64) -> Result<(), BlobError> {
         let found = self.objects.head(path).await.map_err(of_blob)?;
-        Ok(range.start >= found.size || range.is_empty())
+        check_size(&found, size)
     }
 }
 
@@ -78,6 +78,15 @@ fn path_of(key: BlobKey) -> Path {
 /// Returns the key of a blob; others may have objects in the same place.
 fn key_of(object: &ObjectMeta) -> Option<BlobKey> {
     object.location.filename()?.parse().ok()
+}
+
+/// Fails if a blob has another size.
+const fn check_size(found: &ObjectMeta, size: u64) -> Result<(), BlobError> {
+    if found.size == size {
+        Ok(())
+    } else {
+        Err(BlobError::NotFound)
+    }
 }
 
 #[async_trait]
@@ -91,24 +100,33 @@ impl BlobStore for ObjectBlobStore {
         self.uploads.put(&path_of(key), content).await
     }
 
-    async fn read(&self, key: BlobKey, range: Range<u64>) -> Result<BlobStream, BlobError> {
+    async fn read(
+        &self,
+        key: BlobKey,
+        size: u64,
+        range: Range<u64>,
+    ) -> Result<BlobStream, BlobError> {
         let path = path_of(key);
-        let nothing = stream::empty().boxed();
         // Object stores reject empty ranges.
         if range.is_empty() {
-            return self.is_beyond(&path, &range).await.map(|_| nothing);
+            self.require(&path, size).await?;
+            return Ok(stream::empty().boxed());
         }
-        // Some servers read positions as signed numbers.
-        let end = range.end.min(i64::MAX.unsigned_abs());
         let options = GetOptions {
-            range: Some(GetRange::Bounded(range.start..end)),
+            range: Some(GetRange::Bounded(range)),
             ..GetOptions::default()
         };
         match self.objects.get_opts(&path, options).await {
-            Ok(found) => Ok(found.into_stream().map_err(of_blob).boxed()),
+            Ok(found) => {
+                check_size(&found.meta, size)?;
+                Ok(found.into_stream().map_err(of_blob).boxed())
+            }
             Err(error @ Error::NotFound { .. }) => Err(of_blob(error)),
-            Err(_) if self.is_beyond(&path, &range).await? => Ok(nothing),
-            Err(error) => Err(unavailable(error)),
+            Err(error) => {
+                // Also fails if the range begins after the end of what is left.
+                self.require(&path, size).await?;
+                Err(unavailable(error))
+            }
         }
     }
 

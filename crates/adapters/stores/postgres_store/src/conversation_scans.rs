@@ -47,7 +47,7 @@ macro_rules! scan {
                     $among,
                     " and ",
                     $after,
-                    " and c.",
+                    " and ",
                     $within,
                     ") c where c.is_match or c.is_last order by ",
                     $inner,
@@ -68,23 +68,23 @@ macro_rules! by_activity {
             "sort_seq",
             "0",
             "(c.sort_seq, c.id) < ($13, $12)",
-            "sort_seq >= (select until from scan)",
+            "c.sort_seq >= (select until from scan)",
             "c.sort_seq desc, c.id desc",
             "sort_seq desc, id desc"
         )
     };
 }
 
-/// By id.
+/// By id. `$id` is the id as the order names it, and the conditions are those of a page.
 macro_rules! by_id {
-    ($among:literal) => {
+    ($among:literal, $id:literal, $after:literal, $within:literal) => {
         scan!(
             $among,
             "id",
             "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid",
-            "c.id > $12",
-            "id <= (select until from scan)",
-            "c.id",
+            $after,
+            $within,
+            $id,
             "id"
         )
     };
@@ -98,10 +98,18 @@ impl ConversationScanSql for PostgresStore {
         "waiting_since",
         "'infinity'::timestamptz",
         "(c.waiting_since, c.id) > ($13, $12)",
-        "waiting_since <= (select until from scan)",
+        "c.waiting_since <= (select until from scan)",
         "c.waiting_since, c.id",
         "waiting_since, id"
     );
-    const BY_ID: &'static str = by_id!("");
-    const BY_ID_OF_USER: &'static str = by_id!(" and c.user_id = $4");
+    const BY_ID: &'static str =
+        by_id!("", "c.id", "c.id > $12", "c.id <= (select until from scan)");
+    /// Sorts the conversations of the user. The function, which keeps the order, hides the id from the primary key, whose
+    /// order would lead through all conversations of the tenant.
+    const BY_ID_OF_USER: &'static str = by_id!(
+        " and c.user_id = $4",
+        "uuid_send(c.id)",
+        "uuid_send(c.id) > uuid_send($12)",
+        "uuid_send(c.id) <= (select uuid_send(until) from scan)"
+    );
 }

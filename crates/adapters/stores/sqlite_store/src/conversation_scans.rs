@@ -10,7 +10,7 @@ use crate::{
 /// A page of the conversations of a scan, joined to the tenant's head. `$among` are conditions that an index of
 /// the order answers.
 macro_rules! scan {
-    ($among:literal, $key:literal, $none:literal, $after:literal, $within:literal, $inner:literal, $order:literal) => {
+    ($among:literal, $key:literal, $none:literal, $after:expr, $within:expr, $inner:literal, $order:literal) => {
         concat!(
             "with scan as materialized (select coalesce((select c.",
             $key,
@@ -48,7 +48,7 @@ macro_rules! scan {
                     $among,
                     " and ",
                     $after,
-                    " and c.",
+                    " and ",
                     $within,
                     ") where is_match or is_last order by ",
                     $order,
@@ -62,48 +62,50 @@ macro_rules! scan {
     };
 }
 
-/// Latest activity first.
+/// Latest activity first. `$seq` is the position as the end of the scan names it.
 macro_rules! by_activity {
-    ($among:literal) => {
+    ($among:literal, $seq:literal) => {
         scan!(
             $among,
             "sort_seq",
             "0",
             "(c.sort_seq, c.id) < (?13, ?12)",
-            "sort_seq >= (select until from scan)",
+            concat!($seq, " >= (select until from scan)"),
             "c.sort_seq desc, c.id desc",
             "sort_seq desc, id desc"
         )
     };
 }
 
-/// By id.
+/// By id. `$id` is the id as conditions name it.
 macro_rules! by_id {
-    ($among:literal) => {
+    ($among:literal, $id:literal, $order:literal) => {
         scan!(
             $among,
             "id",
             "x'ffffffffffffffffffffffffffffffff'",
-            "c.id > ?12",
-            "id <= (select until from scan)",
-            "c.id",
-            "id"
+            concat!($id, " > ?12"),
+            concat!($id, " <= (select until from scan)"),
+            $id,
+            $order
         )
     };
 }
 
 impl ConversationScanSql for SqliteStore {
-    const BY_ACTIVITY: &'static str = by_activity!("");
-    const BY_ACTIVITY_OF_USER: &'static str = by_activity!(" and c.user_id = ?4");
+    const BY_ACTIVITY: &'static str = by_activity!("", "c.sort_seq");
+    /// The sign keeps SQLite from an index that leads through all conversations of the tenant. So it does below.
+    const BY_ACTIVITY_OF_USER: &'static str = by_activity!(" and c.user_id = ?4", "+c.sort_seq");
     const BY_WAITING: &'static str = scan!(
         " and c.waiting_since is not null",
         "waiting_since",
         "9223372036854775807",
         "(c.waiting_since, c.id) > (?13, ?12)",
-        "waiting_since <= (select until from scan)",
+        "c.waiting_since <= (select until from scan)",
         "c.waiting_since, c.id",
         "waiting_since, id"
     );
-    const BY_ID: &'static str = by_id!("");
-    const BY_ID_OF_USER: &'static str = by_id!(" and c.user_id = ?4");
+    const BY_ID: &'static str = by_id!("", "c.id", "id");
+    /// Sorts the conversations of the user.
+    const BY_ID_OF_USER: &'static str = by_id!(" and c.user_id = ?4", "+c.id", "+id");
 }

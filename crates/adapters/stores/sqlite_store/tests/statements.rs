@@ -83,5 +83,12 @@ async fn no_statement_reads_a_whole_table() {
             .collect();
         let growing = steps.iter().find(|step| grows(step, &materialized));
         assert_eq!(growing, None, "{statement}\n{steps:#?}");
+        if statement.contains(" and c.user_id = ?") {
+            let is_of_user =
+                |step: &&&str| step.contains("conversations_by_user (tenant_id=? AND user_id=?");
+            let expected = statement.matches(" and c.user_id = ?").count();
+            let found = steps.iter().filter(is_of_user).count();
+            assert!(found >= expected, "{statement}\n{steps:#?}");
+        }
     }
 }

@@ -99,7 +99,10 @@ impl Files {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        let pieces = self.blobs.read(file.blob, range).await?;
+        let pieces = self
+            .blobs
+            .read(file.blob, file.file.reference.bytes, range)
+            .await?;
         pieces.map_ok(|piece| piece.to_vec()).try_concat().await
     }
 }

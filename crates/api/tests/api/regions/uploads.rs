@@ -24,7 +24,7 @@ const TEXT: &str = "Content-Type: text/plain\r\n";
 /// An image of this size.
 fn photo(bytes: usize) -> Vec<u8> {
     let mut content = PNG.to_vec();
-    content.extend((PNG.len()..bytes).map(|place| (place / 7 % 251) as u8));
+    content.extend((PNG.len()..bytes).map(|place| (place / 7).to_le_bytes()[0] % 251));
     content
 }
 
@@ -54,10 +54,10 @@ fn stored(home: &ApiServer) -> Vec<PathBuf> {
 
 /// Waits until so many contents are there, and checks that as many files are.
 pub(super) async fn assert_stored(regions: &Regions, number: usize) {
-    let began = Instant::now();
+    let start = Instant::now();
     while stored(&regions.home).len() != number {
         let stored = stored(&regions.home);
-        assert!(began.elapsed() < Duration::from_secs(20), "{stored:?}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{stored:?}");
         sleep(Duration::from_millis(20)).await;
     }
     let files: i64 = sqlx::query_scalar("select count(*) from files")
@@ -78,9 +78,9 @@ async fn begin(regions: &Regions, length: &str) -> Connection {
         client.send(format!("{:x}\r\n", 2 * MIB)).await;
     }
     client.send("a".repeat(MIB)).await;
-    let began = Instant::now();
+    let start = Instant::now();
     while stored(&regions.home).is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(20), "nothing arrives");
+        assert!(start.elapsed() < Duration::from_secs(20), "nothing arrives");
         sleep(Duration::from_millis(20)).await;
     }
     client
@@ -297,14 +297,14 @@ async fn large_bodies_of_chats_count_in_the_memory_of_the_far_region() {
         client
     };
     let first = begin(32 * MIB, 31 * MIB).await;
-    let began = Instant::now();
+    let start = Instant::now();
     loop {
         let mut second = begin(32 * MIB, 0).await;
         let answer = second.receive_for(Duration::from_millis(500)).await;
         if answer.starts_with(b"HTTP/1.1 503 ") {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{answer:?}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{answer:?}");
     }
     drop(first);
 }

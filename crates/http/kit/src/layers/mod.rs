@@ -6,6 +6,7 @@
 mod catch_panics;
 mod cors;
 mod head;
+mod long_body;
 mod problem_responses;
 mod read_body;
 mod request_metrics;

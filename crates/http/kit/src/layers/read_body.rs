@@ -16,7 +16,7 @@ use domain::{ForwardedRequest, ProblemCode, region::TRAILER_BYTES};
 use futures::StreamExt;
 use server::ConnectionState;
 
-use super::{head::check_head, reject, unread_body::UnreadBody};
+use super::{head::check_head, long_body::LongBody, reject, unread_body::UnreadBody};
 use crate::{
     auth::is_forwarded,
     body::MAX_BODY_WITH_FILES,
@@ -33,7 +33,7 @@ const MAX_FORM_BYTES: usize = 64 * 1024;
 /// the last uses of some credentials.
 const MAX_REGION_BODY_BYTES: usize = 512 * 1024;
 
-/// The steps in which the memory of a body of unknown length grows, in bytes.
+/// The steps in which the memory of a body with files grows, in bytes.
 const MEMORY_STEP: usize = 256 * 1024;
 
 /// Checks the head of a request and reads its body before the handler runs, so that a slow or
@@ -198,9 +198,9 @@ async fn read_with_files(
     if declared.is_some_and(|declared| declared <= usual) {
         return read_limited(request, state, usual).await;
     }
-    // Before the body is read, so that its client need not send it in vain.
-    let size = declared.unwrap_or_default();
-    take(&mut memory, size.next_multiple_of(MEMORY_STEP))?;
+    if !memory.has_room_for(declared.unwrap_or_default()) {
+        return Err(ApiError::new(ProblemCode::Overloaded));
+    }
     let mut payload = request.take_payload();
     let collected = collect_paced(&mut payload, (max, declared), &mut memory, state).await;
     request.set_payload(payload);
@@ -214,22 +214,17 @@ async fn collect_paced(
     memory: &mut TakenMemory,
     state: &HttpState,
 ) -> Result<Bytes, ApiError> {
-    let mut body = BytesMut::with_capacity(declared.unwrap_or(0));
+    let mut body = LongBody::with_capacity(declared.unwrap_or(max))?;
     let mut pace = Pace::new(state.bodies.deadline);
     while let Some(chunk) = pace.next(payload).await? {
-        let size = body.len() + chunk.len();
-        if size > max {
-            return Err(ApiError::new(ProblemCode::BodyTooLarge));
-        }
-        take(memory, size.next_multiple_of(MEMORY_STEP))?;
-        body.extend_from_slice(&chunk);
+        // In steps: a client that sends slowly occupies little more than what it has sent.
+        let needed = (body.length + chunk.len()).next_multiple_of(MEMORY_STEP);
+        memory
+            .grow_to(needed)
+            .map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))?;
+        body.push(&chunk)?;
     }
-    Ok(body.freeze())
-}
-
-fn take(memory: &mut TakenMemory, bytes: usize) -> Result<(), ApiError> {
-    let taken = memory.grow_to(bytes);
-    taken.map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))
+    Ok(Bytes::from_owner(body))
 }
 
 /// Gives the memory of a body back that has been passed on to another region.

@@ -100,7 +100,7 @@ async fn a_server_that_refuses_or_is_gone_is_unavailable() {
 async fn assert_unavailable(store: &ObjectBlobStore) {
     let results = [
         put(store).await,
-        store.read(key(1), 0..1).await.map(drop),
+        store.read(key(1), 7, 0..1).await.map(drop),
         store.delete(key(1)).await,
         store
             .list(Timestamp::from_milliseconds(0))

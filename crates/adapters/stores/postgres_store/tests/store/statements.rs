@@ -116,6 +116,12 @@ async fn the_cost_of_no_statement_grows_with_the_tables() {
         if let Some(line) = growing(&plan, &indexes) {
             found.push(format!("{line}\n{statement}\n{plan:#?}"));
         }
+        let of_user = plan
+            .iter()
+            .filter(|line| line.contains("conversations_by_user"));
+        if of_user.count() < statement.matches(" and c.user_id = $").count() {
+            found.push(format!("all users\n{statement}\n{plan:#?}"));
+        }
     }
     assert!(found.is_empty(), "{}", found.join("\n\n"));
 }

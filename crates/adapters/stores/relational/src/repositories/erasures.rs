@@ -66,7 +66,7 @@ statements! {
     const FILES: &str = "select id from (select id from files where tenant_id = $1 and id > $2 \
         order by id limit $3) k order by id desc limit 1";
 
-    /// Files that no message uses are deleted by the next purge.
+    /// Files that nothing uses are deleted by the next purge.
     const ANONYMIZE_FILES: &str = "update files set principal = $6, \
             expires_at = case when expires_at is null then expires_at else $7 end \
         where tenant_id = $1 and id > $2 and id <= $3 and principal in ($4, $5)";
