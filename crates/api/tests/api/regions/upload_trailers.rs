@@ -42,6 +42,9 @@ async fn send(regions: &Regions, head: &str, media_type: &str, body: Vec<u8>) ->
     request.raw_body(body).send().await
 }
 
+/// What follows the body of a request with a head.
+type End = fn(&str, &[u8]) -> Vec<u8>;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_content_without_its_trailer_is_discarded() {
     let regions = Regions::start().await;
@@ -54,7 +57,6 @@ async fn a_content_without_its_trailer_is_discarded() {
         ("image/png", PNG.to_vec()),
         ("multipart/form-data; boundary=b", form.concat()),
     ];
-    type End = fn(&str, &[u8]) -> Vec<u8>;
     let cases: [End; 7] = [
         |_, _| Vec::new(),
         |_, _| vec![0; 32],
