@@ -30,10 +30,11 @@ const ATTEMPT = 5;
 
 /**
  * Returns true if the service may have accepted a message, with this or an earlier request: the
- * credential, the limits and the load of the service are checked before the key of the message.
+ * credential, the limits and the load of the service are checked before the key of the message. A file
+ * over the quota of the day is final.
  */
 const isUncertain = (error: unknown): boolean =>
-  !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
+  !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, error.retryable && 429].includes(error.status);
 
 /**
  * The files of messages that were not sent yet, by the ids of the messages. They are those of the page, since a
@@ -148,15 +149,15 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     if (!files?.some(({ id }) => !id)) return;
     const { uploadAll } = await loadFiles();
     await uploadAll(transport, files, {
-      key: idempotencyKey,
-      signal,
       isStopped: () => isStopped,
+      lost,
+      ProblemError,
       show(files) {
         attached.set(clientMessageId, (message.files = files));
         change((messages) => changeSent(messages, clientMessageId, { files }));
       },
-      lost,
-      Rejected: ProblemError,
+      idempotencyKey,
+      signal,
     });
     outbox.update(unsent);
   };

@@ -5,7 +5,7 @@
 import type { Problem, ServiceError } from "./errors.js";
 import type { components } from "./generated/schema.js";
 import type { MessageFile } from "./message.js";
-import type { RequestOptions, Transport } from "./transport.js";
+import type { RequestOptions, Transport, TransportRequest } from "./transport.js";
 import { fetchWithProgress } from "./upload.js";
 
 /** A file as the service has stored it. */
@@ -35,6 +35,19 @@ export interface Files {
   delete(id: string, options?: Pick<RequestOptions, "signal">): Promise<void>;
 }
 
+/** Sends a request, and repeats it. A longer wait than a minute, as when the files of a day are used up, makes its error final. */
+const post = async <Result>(transport: Transport, request: TransportRequest): Promise<Result> => {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await transport.send({ ...request, retries: 0 }, (response) => response.json());
+    } catch (error) {
+      const problem = error as Partial<Problem>;
+      if ((problem.retryAfter ?? 0) > 60) problem.retryable = false;
+      if (!(await transport.pause(attempt, error, request.signal))) throw error;
+    }
+  }
+};
+
 /** Uploads a file. A file that has arrived is stored once, however often the connection is lost. */
 export const upload = (transport: Transport, file: Blob, options: UploadOptions): Promise<StoredFile> => {
   const { name = (file as Partial<File>).name, signal, idempotencyKey, onProgress } = options;
@@ -44,7 +57,7 @@ export const upload = (transport: Transport, file: Blob, options: UploadOptions)
   };
   const send = globalThis.XMLHttpRequest ? (fetchWithProgress as typeof fetch) : undefined;
   const request = { method: "POST", path: "/api/files", headers, init: { body: file, onProgress }, send, signal, idempotencyKey };
-  return transport.send(request, (response) => response.json());
+  return post(transport, request);
 };
 
 /** Returns a character that `encodeURIComponent` keeps, and a header does not (RFC 8187). */
@@ -54,24 +67,14 @@ const escapedOf = (character: string): string => `%${character.charCodeAt(0).toS
 const REUSED = 50 * 60_000;
 const links = new WeakMap<Transport, Map<string, { link: Promise<FileLink>; until: number }>>();
 
-const requestLink = async (transport: Transport, id: string): Promise<FileLink> => {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      // Another address changes nothing, so the request can be repeated.
-      return await transport.send({ method: "POST", path: `/api/files/${encodeURIComponent(id)}/link` }, (response) => response.json());
-    } catch (error) {
-      if (!(await transport.pause(attempt, error))) throw error;
-    }
-  }
-};
-
 /** Returns the address of a file; the same one while it is valid, so that browsers load an image once. */
 export const link = (transport: Transport, id: string): Promise<FileLink> => {
   const known = links.get(transport) ?? new Map<string, { link: Promise<FileLink>; until: number }>();
   links.set(transport, known);
   const found = known.get(id);
   if (found && found.until > Date.now()) return found.link;
-  const requested = requestLink(transport, id);
+  // Another address changes nothing, so the request can be repeated.
+  const requested = post<FileLink>(transport, { method: "POST", path: `/api/files/${encodeURIComponent(id)}/link` });
   known.set(id, { link: requested, until: Date.now() + REUSED });
   // A failed attempt is not kept.
   requested.catch(() => known.delete(id));
@@ -94,13 +97,13 @@ const STOPPED = { code: "turn_cancelled", status: 409, title: "The upload was st
 /** The parts of a conversation that the upload of the files of a message needs. */
 interface Uploading {
   /** The idempotency key of the message. */
-  key: string;
+  idempotencyKey: string;
   signal: AbortSignal;
   isStopped: () => boolean;
   /** Receives all files after each change. */
   show: (files: readonly MessageFile[]) => void;
   lost: (error: unknown) => ServiceError;
-  Rejected: new (problem: Problem) => ServiceError;
+  ProblemError: new (problem: Problem) => ServiceError;
 }
 
 /**
@@ -108,11 +111,11 @@ interface Uploading {
  * would each be too slow for the service.
  */
 export const uploadAll = async (transport: Transport, files: readonly MessageFile[], uploading: Uploading): Promise<void> => {
-  const { key, isStopped, show, lost, Rejected } = uploading;
+  const { idempotencyKey, isStopped, show, lost, ProblemError } = uploading;
   const stopping = new AbortController();
   uploading.signal.addEventListener("abort", () => stopping.abort(uploading.signal.reason));
   const fail = (problem: object): never => {
-    throw new Rejected({ type: "about:blank", retryable: false, ...problem } as Problem);
+    throw new ProblemError({ type: "about:blank", retryable: false, ...problem } as Problem);
   };
   let known = files;
   const change = (index: number, changed: Partial<MessageFile>) =>
@@ -126,7 +129,7 @@ export const uploadAll = async (transport: Transport, files: readonly MessageFil
     try {
       if (!file) return fail(CLOSED);
       onProgress(0);
-      const stored = await upload(transport, file, { idempotencyKey: `${key}-${index}`, signal: stopping.signal, onProgress });
+      const stored = await upload(transport, file, { idempotencyKey: `${idempotencyKey}-${index}`, signal: stopping.signal, onProgress });
       change(index, { id: stored.id, name: stored.name, mediaType: stored.mediaType, progress: undefined });
     } catch (error) {
       uploading.signal.throwIfAborted();

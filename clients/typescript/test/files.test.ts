@@ -52,6 +52,22 @@ test("files are shown at once, uploaded, and there after a reload", async () => 
   expect(Buffer.from(await content.arrayBuffer())).toEqual(PIXEL);
 });
 
+test("a message fails at once when the files of the day are used up", async () => {
+  let uploads = 0;
+  const full: Fetch = async (input, init) => {
+    if (!isUpload(input, init)) return fetch(input, init);
+    uploads += 1;
+    const problem = { type: "", title: "Too many requests.", status: 429, code: "rate_limited", retryable: true, retryAfter: 3600 };
+    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+  };
+  const { chat, client } = await open(newKey(), { fetch: full });
+  await chat.send("What is this?", { files: [picture()] });
+  expect(statuses(chat.getSnapshot())).toEqual(["failed"]);
+  expect(filesOf(chat)[0]).toMatchObject({ error: { code: "rate_limited" } });
+  await expect(client.files.upload(picture())).rejects.toMatchObject({ code: "rate_limited" });
+  expect(uploads).toBe(2);
+});
+
 test("a message can be files alone, also those that were uploaded before", async () => {
   const key = newKey();
   const { chat, client, agentId } = await open(key);
