@@ -55,7 +55,7 @@ pub(super) fn verified(
 struct Receiver<Verify> {
     payload: Payload,
     digest: StreamedDigest,
-    /// What may be the trailer.
+    /// The last bytes that were received, which may be the trailer.
     unread: BytesMut,
     verify: Verify,
 }

@@ -210,16 +210,16 @@ impl HomeClient {
         is_new: bool,
     ) -> Result<SendOutcome, HomeError> {
         let mut open = self.connection(deadline, is_new).await?;
-        let mut streams = Vec::new();
+        let mut permits = Vec::new();
         if request.body().is_streamed() {
-            streams.push(free(&open.streamed_bodies, deadline).await?);
+            permits.push(acquire(&open.streamed_bodies, deadline).await?);
         }
         if forwarding.is_some() {
-            streams.push(free(&open.streams, deadline).await?);
+            permits.push(acquire(&open.streams, deadline).await?);
         }
         let signed = self.signer.signed(request, forwarding, &self.base_url)?;
         let sent = open.sender.try_send_request(signed).await;
-        Ok(SendOutcome::of(sent, streams))
+        Ok(SendOutcome::of(sent, permits))
     }
 
     /// Returns the error of a request whose signature is rejected, and logs the first one.
@@ -235,13 +235,12 @@ impl HomeClient {
 }
 
 /// Waits for a permit, which a request holds while it is open.
-async fn free(
+async fn acquire(
     permits: &Arc<Semaphore>,
     deadline: Instant,
 ) -> Result<OwnedSemaphorePermit, HomeError> {
     let permit = timeout_at(deadline, Arc::clone(permits).acquire_owned()).await;
     let full = |_elapsed| HomeError::Unreachable("too many requests are open".into());
-    // A semaphore is never closed.
     permit
         .map_err(full)?
         .map_err(|closed| HomeError::Unreachable(closed.into()))

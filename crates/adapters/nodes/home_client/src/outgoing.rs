@@ -88,25 +88,21 @@ fn repeated() -> BoxError {
 
 /// Adds the trailer to a body that ends without an error.
 fn sealed(
-    chunks: impl Stream<Item = Result<Bytes, BoxError>>,
+    chunks: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
     head: String,
     key: RegionKey,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> {
-    let digest = Some(StreamedDigest::default());
-    let parts = chunks.map(Some).chain(stream::once(async { None }));
-    parts.scan(digest, move |digest, part| {
-        let sent = match part {
-            Some(Ok(chunk)) => digest.as_mut().map(|digest| {
-                digest.push(&chunk);
-                Ok(chunk)
-            }),
-            Some(Err(error)) => digest.take().map(|_| Err(error)),
-            None => digest.take().map(|digest| {
-                let trailer = digest.trailer(&head, &key);
-                Ok(Bytes::copy_from_slice(&trailer))
-            }),
+    let open = Some((StreamedDigest::default(), head, key));
+    stream::try_unfold((chunks.boxed(), open), |(mut chunks, open)| async move {
+        let Some((mut digest, head, key)) = open else {
+            return Ok(None);
         };
-        std::future::ready(sent)
+        let Some(chunk) = chunks.try_next().await? else {
+            let trailer = digest.trailer(&head, &key);
+            return Ok(Some((Bytes::copy_from_slice(&trailer), (chunks, None))));
+        };
+        digest.push(&chunk);
+        Ok(Some((chunk, (chunks, Some((digest, head, key))))))
     })
 }
 

@@ -30,17 +30,17 @@ pub(crate) enum SendOutcome {
 }
 
 impl SendOutcome {
-    /// Classifies the outcome. `streams` are held until the body of the response is read or dropped.
+    /// Classifies the outcome. `permits` are held until the body of the response is read or dropped.
     pub(crate) fn of(
         sent: Result<Response<Incoming>, TrySendError<Request<WireBody>>>,
-        streams: Vec<OwnedSemaphorePermit>,
+        permits: Vec<OwnedSemaphorePermit>,
     ) -> Self {
         match sent {
             Ok(response) if !response.headers().contains_key(REQUEST_ID) => {
                 Self::OfProxy(response.status().as_u16())
             }
             Ok(response) if is_rejection(&response) => Self::Rejected,
-            Ok(response) => Self::Answered(Box::new(response.map(|body| held(body, streams)))),
+            Ok(response) => Self::Answered(Box::new(response.map(|body| held(body, permits)))),
             Err(failed) => {
                 let is_unsent = failed.message().is_some();
                 let error = failed.into_error();
@@ -74,12 +74,12 @@ fn is_refused(error: &hyper::Error) -> bool {
     false
 }
 
-/// Holds `streams` until the body is read or dropped.
-fn held(body: Incoming, streams: Vec<OwnedSemaphorePermit>) -> HomeBody {
+/// Holds `permits` until the body is read or dropped.
+fn held(body: Incoming, permits: Vec<OwnedSemaphorePermit>) -> HomeBody {
     BodyDataStream::new(body)
         .map_err(move |error| {
             // Captured, so that they are released with the body.
-            let _held = &streams;
+            let _held = &permits;
             HomeError::Lost(error.into())
         })
         .boxed()

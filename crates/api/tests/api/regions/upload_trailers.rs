@@ -42,7 +42,7 @@ async fn send(regions: &Regions, head: &str, media_type: &str, body: Vec<u8>) ->
     request.raw_body(body).send().await
 }
 
-/// What follows the body of a request with a head.
+/// Returns the trailer, or something in its place, of a body whose request has this head.
 type End = fn(&str, &[u8]) -> Vec<u8>;
 
 #[tokio::test(flavor = "multi_thread")]

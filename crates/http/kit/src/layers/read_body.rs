@@ -217,12 +217,12 @@ async fn collect_paced(
     let mut body = LongBody::with_capacity(declared.unwrap_or(max))?;
     let mut pace = Pace::new(state.bodies.deadline);
     while let Some(chunk) = pace.next(payload).await? {
+        body.push(&chunk)?;
         // In steps: a client that sends slowly occupies little more than what it has sent.
-        let needed = (body.length + chunk.len()).next_multiple_of(MEMORY_STEP);
+        let needed = body.length.next_multiple_of(MEMORY_STEP);
         memory
             .grow_to(needed)
             .map_err(|_out_of_memory| ApiError::new(ProblemCode::Overloaded))?;
-        body.push(&chunk)?;
     }
     Ok(Bytes::from_owner(body))
 }

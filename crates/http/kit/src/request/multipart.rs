@@ -62,8 +62,8 @@ pub(super) async fn read_file(
     let body: Body = Arc::new(Mutex::new(
         bounded(body, Arc::clone(&has_head)).boxed().fuse(),
     ));
-    let mut form = Multipart::new(rest(&body), boundary);
-    let field = form.next_field().await.map_err(rejected)?;
+    let mut parser = Multipart::new(rest(&body), boundary);
+    let field = parser.next_field().await.map_err(rejected)?;
     let field = field.ok_or_else(|| fault(FaultCode::Required, "must have a part `file`"))?;
     if field.name() != Some(FILE) {
         return Err(other_part());
@@ -73,11 +73,19 @@ pub(super) async fn read_file(
     let name = header("content-disposition");
     let name = name.and_then(|value| FileName::from_disposition(value.as_bytes()));
     let declared = header("content-type");
+    let declared_type = declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned));
+    let form = Form {
+        parser,
+        field: Some(field),
+        body,
+        received: 0,
+        limit,
+    };
     Ok(FileUpload {
         name,
-        declared_type: declared.and_then(|value| value.to_str().ok().map(ToOwned::to_owned)),
+        declared_type,
         quota,
-        content: content((form, body), field, limit),
+        content: form.content(),
     })
 }
 
@@ -95,49 +103,43 @@ fn bounded(
     })
 }
 
-/// The content, which ends with an error if another part follows.
-fn content(
-    (form, body): (Multipart<'static>, Body),
-    field: Field<'static>,
+/// A form whose only part is being read.
+struct Form {
+    parser: Multipart<'static>,
+    /// `None` after its end: the parser looks for another one only then.
+    field: Option<Field<'static>>,
+    body: Body,
+    received: u64,
     limit: u64,
-) -> BlobStream {
-    let state = Some((form, field, 0));
-    let chunks = stream::unfold(state, move |state| {
-        let body = Arc::clone(&body);
-        async move { next((state?, body), limit).await }
-    });
-    Box::pin(chunks.map(|chunk| chunk.map_err(|error| BlobError::Interrupted(error.into()))))
 }
-/// The form, its part, and the size of what was received of that.
-type Reading = (Multipart<'static>, Field<'static>, u64);
 
-/// Reads the next bytes of the part.
-async fn next(
-    ((mut form, mut field, received), body): (Reading, Body),
-    limit: u64,
-) -> Option<(Result<Bytes, ApiError>, Option<Reading>)> {
-    let chunk = match field.chunk().await {
-        Ok(Some(chunk)) => chunk,
-        Ok(None) => {
-            drop(field);
-            return Some((Err(end(&mut form, &body).await?), None));
-        }
-        Err(error) => return Some((Err(rejected(error)), None)),
-    };
-    let received = received + chunk.len() as u64;
-    if received > limit {
-        return Some((Err(ApiError::new(ProblemCode::BodyTooLarge)), None));
+impl Form {
+    /// Returns the content, which ends with an error if another part follows.
+    fn content(self) -> BlobStream {
+        let chunks = stream::try_unfold(self, |mut form| async move {
+            let chunk = form.next().await?;
+            Ok::<_, ApiError>(chunk.map(|chunk| (chunk, form)))
+        });
+        Box::pin(chunks.map_err(|error| BlobError::Interrupted(error.into())))
     }
-    Some((Ok(chunk), Some((form, field, received))))
-}
 
-/// Returns the error of what follows the part, if there is one. The body is read to its end: only then it is known
-/// to be whole.
-async fn end(form: &mut Multipart<'static>, body: &Body) -> Option<ApiError> {
-    match form.next_field().await {
-        Ok(None) => rest(body).try_for_each(|_| ready(Ok(()))).await.err(),
-        Ok(Some(_)) => Some(other_part()),
-        Err(error) => Some(rejected(error)),
+    /// Reads the next bytes of the part.
+    async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
+        if let Some(field) = &mut self.field {
+            if let Some(chunk) = field.chunk().await.map_err(rejected)? {
+                self.received += chunk.len() as u64;
+                let is_within = self.received <= self.limit;
+                let too_large = || ApiError::new(ProblemCode::BodyTooLarge);
+                return is_within.then_some(Some(chunk)).ok_or_else(too_large);
+            }
+            self.field = None;
+        }
+        if self.parser.next_field().await.map_err(rejected)?.is_some() {
+            return Err(other_part());
+        }
+        // Only the end of the body shows that it is whole.
+        rest(&self.body).try_for_each(|_| ready(Ok(()))).await?;
+        Ok(None)
     }
 }
 
