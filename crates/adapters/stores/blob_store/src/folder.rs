@@ -3,9 +3,10 @@
 //! name that is not UTF-8.
 
 use std::{
+    fmt::Display,
     fs::{self, DirEntry, ReadDir},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
@@ -48,9 +49,14 @@ pub(crate) async fn check(folder: PathBuf, id: PathBuf) -> Result<(), BlobError>
     }
 }
 
+/// Returns the file of an upload in progress.
+pub(crate) fn path_of_upload(folder: &Path, key: impl Display) -> PathBuf {
+    folder.join(format!("{key}{TEMPORARY}"))
+}
+
 /// Deletes what an upload left.
 pub(crate) async fn delete_upload(folder: PathBuf, key: BlobKey) -> Result<(), BlobError> {
-    let path = folder.join(format!("{key}{TEMPORARY}"));
+    let path = path_of_upload(&folder, key);
     let deleted = spawn_blocking(move || match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -47,9 +47,10 @@ pub struct ObjectBlobStore {
 impl ObjectBlobStore {
     pub(crate) fn folder(objects: LocalFileSystem, path: &FilePath, tasks: TaskTracker) -> Self {
         let objects: Arc<dyn ObjectStore> = Arc::new(objects);
+        let folder = path.join(BLOBS);
         Self {
-            uploads: Uploads::to_folder(Arc::clone(&objects), tasks),
-            folder: Some(path.join(BLOBS)),
+            uploads: Uploads::to_folder(Arc::clone(&objects), folder.clone(), tasks),
+            folder: Some(folder),
             objects,
             has_id: AtomicBool::new(false),
         }

@@ -1,6 +1,6 @@
 //! Uploads in pieces, with bounded memory.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
@@ -15,7 +15,9 @@ use tracing::warn;
 
 use crate::{
     error::unavailable,
+    folder::path_of_upload,
     spool::{Spool, Spooled},
+    writeback::Writeback,
 };
 
 /// The size of a write to a folder.
@@ -31,16 +33,27 @@ const UNIT_BYTES: u64 = 64 * 1024;
 pub(crate) struct Uploads {
     objects: Arc<dyn ObjectStore>,
     tasks: TaskTracker,
-    /// The memory for parts; none for a folder, which takes pieces of any size.
-    memory: Option<Semaphore>,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// The folder of the blobs, which takes pieces of any size.
+    Folder(PathBuf),
+    /// A bucket, with the memory for parts.
+    Bucket(Semaphore),
 }
 
 impl Uploads {
-    pub(crate) fn to_folder(objects: Arc<dyn ObjectStore>, tasks: TaskTracker) -> Self {
+    pub(crate) fn to_folder(
+        objects: Arc<dyn ObjectStore>,
+        folder: PathBuf,
+        tasks: TaskTracker,
+    ) -> Self {
         Self {
             objects,
             tasks,
-            memory: None,
+            target: Target::Folder(folder),
         }
     }
 
@@ -48,25 +61,36 @@ impl Uploads {
         Self {
             objects,
             tasks,
-            memory: Some(Semaphore::new(MEMORY_UNITS)),
+            target: Target::Bucket(Semaphore::new(MEMORY_UNITS)),
         }
     }
 
     pub(crate) async fn put(&self, path: &Path, content: BlobStream) -> Result<(), BlobError> {
-        match &self.memory {
-            None => self.write(path, content).await,
-            Some(memory) => self.send(path, collect(content).await?, memory).await,
+        match &self.target {
+            Target::Folder(folder) => {
+                let name = path.filename().unwrap_or_default();
+                let written = Writeback::new(path_of_upload(folder, name));
+                self.write(path, content, written).await
+            }
+            Target::Bucket(memory) => self.send(path, collect(content).await?, memory).await,
         }
     }
 
     /// Writes a content while it arrives: a file appears under its name when it is complete.
-    async fn write(&self, path: &Path, mut content: BlobStream) -> Result<(), BlobError> {
+    async fn write(
+        &self,
+        path: &Path,
+        mut content: BlobStream,
+        mut written: Writeback,
+    ) -> Result<(), BlobError> {
         let mut upload = self.begin(path).await?;
         let mut piece = BytesMut::new();
         while let Some(next) = content.next().await {
             piece.extend_from_slice(&next?);
-            if piece.len() >= WRITE_BYTES {
+            let length = piece.len();
+            if length >= WRITE_BYTES {
                 upload.put(piece.split().freeze()).await?;
+                written.record(length).await;
             }
         }
         if !piece.is_empty() {

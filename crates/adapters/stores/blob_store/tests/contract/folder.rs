@@ -7,6 +7,7 @@ use std::{
     ops::Deref,
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use blob_store::{BlobStoreAddress, ObjectBlobStore, OpenError, open};
@@ -16,6 +17,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ports::{BlobError, BlobStore as _};
 use rstest::rstest;
 use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 mod promises {
@@ -219,6 +221,25 @@ async fn what_a_killed_process_left_is_listed_and_deleted() {
     store.delete(key(2)).await.unwrap();
     assert_eq!(listed(&store, ALWAYS).await, [key(1)]);
     assert_eq!(fs::metadata(left).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn an_upload_in_progress_has_the_name_of_what_a_killed_process_left() {
+    const PIECES: usize = 48;
+    let parent = tempfile::tempdir().unwrap();
+    let store = open_folder(parent.path()).unwrap();
+    let piece = Bytes::from(vec![b'a'; 64 * 1024]);
+    let arrived = stream::repeat_with(move || Ok(piece.clone())).take(PIECES);
+    let content = arrived.chain(stream::pending()).boxed();
+    let upload = tokio::spawn(async move { store.put(key(2), content).await });
+    let file = parent.path().join(format!("blobs/{}#1", key(2)));
+    let written = async {
+        while fs::metadata(&file).map_or(0, |it| it.len()) < (PIECES * 64 * 1024) as u64 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), written).await.unwrap();
+    upload.abort();
 }
 
 #[tokio::test]
