@@ -123,8 +123,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         let before = buffer.filled().len();
         let is_room = buffer.remaining() > 0;
         let polled = if is_http {
+            let body_left = this.state.body_left();
             this.read_throttle
-                .read_portion(&mut this.stream, context, buffer)
+                .read_portion(&mut this.stream, context, buffer, body_left)
         } else {
             this.read_throttle.read(&mut this.stream, context, buffer)
         };
@@ -132,6 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         if is_room && bytes == 0 && matches!(polled, Poll::Ready(Ok(()))) {
             this.state.mark_client_closed();
         }
+        this.state.record_read(bytes);
         this.header_timeout.record_read(&this.state, bytes);
         if polled.is_pending() && this.header_timeout.is_late(&this.state, context) {
             if phase == Phase::FirstRequest {

@@ -146,6 +146,15 @@ fn has_body(request: &ServiceRequest) -> bool {
     }
 }
 
+/// Returns the length of a body, if it is declared and counts: the library prefers `Transfer-Encoding`.
+pub(super) fn declared_length(request: &ServiceRequest) -> Option<u64> {
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse();
+    length
+        .ok()
+        .filter(|_| !headers.contains_key(header::TRANSFER_ENCODING))
+}
+
 /// Checks the head of a body. Returns its length, if that is declared.
 fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>, ApiError> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
@@ -153,8 +162,8 @@ fn check_declared(request: &ServiceRequest, max: usize) -> Result<Option<usize>,
         let error = ApiError::new(ProblemCode::UnsupportedMediaType);
         return Err(error.with_detail("Send the body without a Content-Encoding."));
     }
-    let declared = request.headers().get(header::CONTENT_LENGTH);
-    let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let declared =
+        declared_length(request).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
     if declared.is_some_and(|length| length > max) {
         return Err(ApiError::new(ProblemCode::BodyTooLarge));
     }

@@ -18,6 +18,7 @@ use server::ConnectionState;
 use super::{
     RoutePattern,
     cors::CorsHeaders,
+    read_body::declared_length,
     request_metrics::record_request,
     security_headers::{is_reached_over_tls, set_security_headers},
 };
@@ -78,6 +79,9 @@ pub async fn trace_request(
     request.extensions_mut().insert(id.clone());
     let connection = ConnectionState::of(request.request());
     connection.begin_request(!matches!(request.parts().1, Payload::None));
+    if let Some(length) = declared_length(&request) {
+        connection.declare_body(length);
+    }
     let started = Instant::now();
     // Needed for a response after the request has been consumed.
     let uri = request.uri().clone();

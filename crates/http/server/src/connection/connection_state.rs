@@ -37,6 +37,8 @@ struct Shared {
     phase: Cell<Phase>,
     /// The number of requests so far: a request may be answered between two reads.
     request_count: Cell<u64>,
+    /// The bytes of the current body that have not been read. The library may have read some before it was declared.
+    body_left: Cell<u64>,
     /// The time at which the system last accepted bytes for a client of another protocol.
     last_write_at: Cell<Option<Instant>>,
     /// True when the client has closed its side.
@@ -58,6 +60,7 @@ impl ConnectionState {
         Self(Rc::new(Shared {
             phase: Cell::new(Phase::FirstRequest),
             request_count: Cell::new(0),
+            body_left: Cell::new(0),
             last_write_at: Cell::new(None),
             is_client_closed: Cell::new(false),
             close_waker: Cell::new(None),
@@ -73,6 +76,26 @@ impl ConnectionState {
             Phase::Serving
         });
         self.0.request_count.set(self.0.request_count.get() + 1);
+        self.0.body_left.set(0);
+    }
+
+    /// Records the length of the current body.
+    pub fn declare_body(&self, length: u64) {
+        self.0.body_left.set(length);
+    }
+
+    /// Returns how many bytes can be read that belong to a body.
+    pub(super) fn body_left(&self) -> u64 {
+        match self.phase() {
+            Phase::ReceivingBody => self.0.body_left.get(),
+            _ => 0,
+        }
+    }
+
+    /// Records that bytes of the client were read.
+    pub(super) fn record_read(&self, bytes: usize) {
+        let left = self.0.body_left.get().saturating_sub(bytes as u64);
+        self.0.body_left.set(left);
     }
 
     /// Records that the whole request has been received.

@@ -17,6 +17,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 /// shortest heads, or an ordinary head in one piece.
 pub(super) const PORTION_BYTES: usize = 1024;
 
+/// The number of bytes of a body of known length, which contains no heads.
+pub(super) const BODY_PORTION_BYTES: usize = 4 * 1024;
+
 /// The state of reading from one client.
 #[derive(Default)]
 pub(super) struct ReadThrottle {
@@ -27,20 +30,24 @@ pub(super) struct ReadThrottle {
 }
 
 impl ReadThrottle {
-    /// Reads the next portion, and nothing more before it was parsed.
+    /// Reads the next portion, and nothing more before it was parsed. `body_left` bytes certainly belong to a body.
     pub(super) fn read_portion<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
+        body_left: u64,
     ) -> Poll<io::Result<()>> {
-        if self.portion_bytes >= PORTION_BYTES {
+        let left_of = |portion: usize| portion.saturating_sub(self.portion_bytes) as u64;
+        let limit = body_left.min(left_of(BODY_PORTION_BYTES));
+        let limit = limit.max(left_of(PORTION_BYTES));
+        if limit == 0 {
             self.portion_bytes = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         let before = buffer.filled().len();
-        let mut limited = stream.take((PORTION_BYTES - self.portion_bytes) as u64);
+        let mut limited = stream.take(limit);
         let polled = self.read(&mut limited, context, buffer);
         self.portion_bytes += buffer.filled().len() - before;
         if polled.is_pending() {

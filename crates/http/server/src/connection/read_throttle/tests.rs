@@ -14,7 +14,7 @@ use tokio::io::{
     duplex,
 };
 
-use super::{super::Connection, PORTION_BYTES};
+use super::{super::Connection, BODY_PORTION_BYTES, PORTION_BYTES};
 
 const ROOM: usize = 64 * 1024;
 
@@ -91,6 +91,37 @@ async fn a_body_is_read_until_it_is_complete() {
     state.body_received();
     client.write_all(b"GET /").await.unwrap();
     assert_eq!(portion_bytes(&mut connection), None);
+}
+
+#[tokio::test]
+async fn a_body_of_known_length_is_read_in_larger_portions() {
+    const LENGTH: usize = BODY_PORTION_BYTES + PORTION_BYTES + 100;
+    let (mut connection, mut client) = connected();
+    let state = connection.state();
+    let read = |connection: &mut _| {
+        let read = portion_bytes(connection).map(|it| it.len());
+        assert_eq!(portion_bytes(connection), None, "it is parsed before more");
+        read
+    };
+    for _ in 0..2 {
+        state.begin_request(true);
+        state.declare_body(LENGTH as u64);
+        client.write_all(&[b'x'; 2 * LENGTH]).await.unwrap();
+        assert_eq!(read(&mut connection), Some(BODY_PORTION_BYTES));
+        assert_eq!(read(&mut connection), Some(PORTION_BYTES + 100));
+        // Heads may follow.
+        assert_eq!(read(&mut connection), Some(PORTION_BYTES));
+        let rest = LENGTH - PORTION_BYTES;
+        state.end_request();
+        connection.read_exact(&mut vec![0; rest]).await.unwrap();
+        assert_eq!(portion_bytes(&mut connection), None);
+    }
+    // The length is that of one request.
+    state.begin_request(true);
+    state.declare_body(LENGTH as u64);
+    state.begin_request(true);
+    client.write_all(&[b'x'; LENGTH]).await.unwrap();
+    assert_eq!(read(&mut connection), Some(PORTION_BYTES));
 }
 
 #[tokio::test]
