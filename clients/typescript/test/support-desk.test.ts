@@ -187,8 +187,16 @@ describe.each([
     await expect.poll(() => images(mia)).toEqual([parcel]);
     // A message needs a text or a file: the next one has neither.
     await button(visitor, "Send").click();
-    await attach(mia, "map.png");
+    const map = { name: "map.png", mimeType: "image/png", buffer };
+    await mia.getByLabel("Files").setInputFiles([map, { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<html>") }]);
     await send(mia, "It is here.");
+    expect(await mia.getByRole("alert").innerText()).toMatch(/^page\.html: /);
+    // Text and files are kept.
+    const chosen = mia.getByLabel("Files").evaluate((field) => [...(field as HTMLInputElement).files!].map(({ name }) => name));
+    expect(await chosen).toEqual(["map.png", "page.html"]);
+    expect(await mia.getByLabel("Message").inputValue()).toBe("It is here.");
+    await attach(mia, "map.png");
+    await button(mia, "Send").click();
     const both = [parcel, expect.stringMatching(/^map\.png http.*\/content\?link=/)];
     for (const page of [visitor, mia]) {
       await expect.poll(async () => (await images(page)).length).toBe(2);

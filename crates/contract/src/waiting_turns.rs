@@ -83,12 +83,8 @@ pub(crate) async fn waiting(storage: &Store, expires_at: Timestamp) -> BeginTurn
 
 /// Lets a running turn wait for answers to its calls.
 pub(crate) async fn wait(storage: &Store, begin: &BeginTurn, calls: &[TurnStep]) {
-    let suspended = storage.writes.write(suspend(begin, calls));
-    let suspended = suspended.await.success();
-    assert!(
-        matches!(suspended, SuspendOutcome::Waits(_)),
-        "{suspended:?}"
-    );
+    let outcome = storage.writes.write(suspend(begin, calls)).await.success();
+    assert!(matches!(outcome, SuspendOutcome::Waits(_)), "{outcome:?}");
 }
 
 const EVERYTHING: MayAnswer = MayAnswer {

@@ -77,7 +77,7 @@ problem_codes! {
     IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its response contained a secret.", false, "Read the created resource by the id in `detail`, or use a new key.";
     CursorExpired = "cursor_expired", 410, "The log does not contain this position.", false, "Read the current state, then follow from the head.";
     VersionMismatch = "version_mismatch", 412, "The resource has changed since it was read.", false, "Read it again and repeat the change on the new version.";
-    BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the limit in `/api/limits`.";
+    BodyTooLarge = "body_too_large", 413, "The content is too large.", false, "Keep to the limit in `/api/limits`.";
     UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the limit in `/api/limits`.";
     UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not supported.", false, "Send `application/json` without a `Content-Encoding`.";
     RangeNotSatisfiable = "range_not_satisfiable", 416, "The range begins after the end of the content.", false, "Read the whole content, or a range within the `bytes` of the file.";

@@ -5,6 +5,9 @@ import { useEffect, useRef, useState } from "react";
 /** Sends what a form has. */
 export type Run = (text: string, files: File[]) => Promise<unknown>;
 
+/** What a form that could not be sent has, and why. */
+export type Failed = { title?: string; text?: string; files?: File[] };
+
 /** A file of a message: an image, or a link. */
 const FileView = ({ service, file }: { service: Client; file: MessageFile }) => {
   const url = useFileUrl(service, file);
@@ -19,8 +22,8 @@ const FileView = ({ service, file }: { service: Client; file: MessageFile }) => 
 export const Files = ({ service, of: { files } }: { service: Client; of: ConversationMessage }) =>
   files.map((file, index) => <FileView key={index} service={service} file={file} />);
 
-/** The fields of a message, of which one can be empty. */
-export const Fields = ({ text }: { text?: string | undefined }) => {
+/** The fields of a message, of which one can be empty. They keep what could not be sent. */
+export const Fields = ({ text, files }: Failed) => {
   const field = useRef<HTMLInputElement>(null);
   const [count, setCount] = useState(0);
   useEffect(() => {
@@ -29,6 +32,12 @@ export const Fields = ({ text }: { text?: string | undefined }) => {
     form!.addEventListener("reset", empty);
     return () => form!.removeEventListener("reset", empty);
   }, []);
+  useEffect(() => {
+    const kept = new DataTransfer();
+    for (const file of files ?? []) kept.items.add(file);
+    field.current!.files = kept.files;
+    setCount(kept.files.length);
+  }, [files]);
   return (
     <>
       <input name="text" aria-label="Message" placeholder="Message" defaultValue={text} autoComplete="off" autoFocus required={!count} />
@@ -49,7 +58,8 @@ export const filesOf = (form: FormData): File[] => (form.getAll("files") as File
 export const uploadFirst =
   (service: Client, send: (text: string, ids: string[]) => Promise<unknown>): Run =>
   async (text, files) => {
-    const stored = await Promise.all(files.map((file) => service.files.upload(file)));
+    const upload = (file: File) => service.files.upload(file).catch(({ title }) => Promise.reject({ title: `${file.name}: ${title}` }));
+    const stored = await Promise.all(files.map(upload));
     return send(
       text,
       stored.map(({ id }) => id),

@@ -2,16 +2,16 @@ import { type Conversation, createClient } from "agent-service-client";
 import { useChat, useConversations } from "agent-service-client/react";
 import { type ReactNode, useActionState } from "react";
 import { createRoot } from "react-dom/client";
-import { Fields, Files, filesOf, type Run, textOf, uploadFirst } from "./files";
+import { type Failed, Fields, Files, filesOf, type Run, textOf, uploadFirst } from "./files";
 
 const signIn = async () => (await fetch(`/token${location.pathname}`, { method: "POST" })).json();
 const service = createClient({ url: SERVICE, getToken: async () => (await signIn()).token });
 const { name } = location.pathname === "/desk" ? await signIn() : {};
 
 const Action = ({ label, run, isMessage }: { label: string; run: Run; isMessage?: true }) => {
-  const act = (_: unknown, form: FormData) => run(textOf(form), filesOf(form)).then(() => ({}), ({ title }) => ({ title, text: textOf(form) }));
-  const [{ title, text }, submit, isRunning] = useActionState<{ title?: string; text?: string }, FormData>(act, {});
-  return <form action={submit}>{isMessage && <Fields text={text} />}<button disabled={isRunning}>{label}</button>{title && <p role="alert">{title}</p>}</form>;
+  const act = (_: unknown, form: FormData) => run(textOf(form), filesOf(form)).then(() => ({}), ({ title }) => ({ title, text: textOf(form), files: filesOf(form) }));
+  const [{ title, ...kept }, submit, isRunning] = useActionState<Failed, FormData>(act, {});
+  return <form action={submit}>{isMessage && <Fields {...kept} />}<button disabled={isRunning}>{label}</button>{title && <p role="alert">{title}</p>}</form>;
 };
 const Chat = ({ chat, send, children }: { chat: Conversation; send: false | Run; children: ReactNode }) => {
   const { messages, error, typing } = useChat(chat);

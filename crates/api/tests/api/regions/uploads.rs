@@ -4,14 +4,19 @@ use std::{path::PathBuf, time::Duration};
 
 use bytes::Bytes;
 use domain::ProblemCode;
-use futures::{StreamExt as _, future::join_all, stream};
-use serde_json::Value;
-use tokio::time::{Instant, sleep};
+use futures::{FutureExt as _, StreamExt as _, future::join_all, stream};
+use serde_json::{Value, json};
+use tokio::{
+    sync::oneshot::{self, Sender},
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 
 use super::fixture::{Regions, connection};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     bad_input::head,
+    caller::Caller,
     files::PNG,
     raw::Connection,
     response::ApiResponse,
@@ -254,6 +259,62 @@ async fn an_upload_has_the_quota_and_the_keys_of_home() {
     let refused = sent(photo(MIB), "k-2").await;
     refused.problem(ProblemCode::RateLimited);
     assert_stored(&regions, 1).await;
+}
+
+/// Begins an upload, which ends when the returned sender is dropped.
+fn begin_slowly(caller: &Caller) -> (Sender<()>, JoinHandle<ApiResponse>) {
+    let (sender, end) = oneshot::channel();
+    let piece = || Ok::<_, std::io::Error>(Bytes::from(vec![b'a'; 64 * 1024]));
+    let rest = end.map(move |_dropped| piece()).into_stream();
+    let body = stream::iter([piece()]).chain(rest);
+    let request = caller.request("POST", "/api/files");
+    let request = request.header("Content-Type", "text/plain");
+    let upload = request.raw_body(reqwest::Body::wrap_stream(body)).send();
+    (sender, tokio::spawn(upload))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_uploads_do_not_occupy_the_connection_to_home() {
+    let regions = Regions::start().await;
+    let (_, backend) = backend(&regions.home, BACKEND).await;
+    let far = async |name: &str| {
+        let user = user(&regions.home, &backend, name).await;
+        regions.far.caller(Some(user.key()))
+    };
+    let (ada, eve, bob) = (far("ada").await, far("eve").await, far("bob").await);
+    // A caller has half of them.
+    let mut slow: Vec<_> = [&ada, &eve]
+        .iter()
+        .flat_map(|caller| (0..8).map(|_| begin_slowly(caller)))
+        .collect();
+    let start = Instant::now();
+    while stored(&regions.home).len() < 16 {
+        assert!(start.elapsed() < Duration::from_secs(20), "nothing arrives");
+        sleep(Duration::from_millis(20)).await;
+    }
+    let upload = async |caller: &Caller| {
+        let request = caller.request("POST", "/api/files");
+        request
+            .raw_body("text")
+            .header("Content-Type", "text/plain")
+            .send()
+            .await
+    };
+    for caller in [&ada, &bob] {
+        upload(caller).await.problem(ProblemCode::HomeUnavailable);
+    }
+    // Other requests to home do not wait.
+    regions.far.agent(json!({"name": "Ada"})).await;
+
+    let (end, first) = slow.swap_remove(0);
+    drop(end);
+    first.await.expect("a response").created();
+    upload(&bob).await.created();
+    for (end, other) in slow {
+        drop(end);
+        other.await.expect("a response").created();
+    }
+    assert_stored(&regions, 17).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

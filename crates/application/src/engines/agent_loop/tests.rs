@@ -45,11 +45,8 @@ async fn tools_are_called_and_their_results_are_sent() {
     ]);
     let request = request_with(&fake_tools, &["time", "slow", "files/read"]);
     let turn = request.turn_id;
-    let replied = reply(
-        request,
-        vec![first, response(&[text("It is "), text("noon.")])],
-    )
-    .await;
+    let second = response(&[text("It is "), text("noon.")]);
+    let replied = reply(request, vec![first, second]).await;
     assert_eq!(replied.end, Ok((STOP, None)));
     assert_eq!(replied.text, "Let me look.\n\nIt is noon.");
     let expected = [("files/read", "ok"), ("slow", "ok"), ("time", "ok")];
