@@ -30,9 +30,17 @@ const plainImports = (): Plugin => ({
   load: (id) => (id.endsWith("vite/preload-helper.js") ? "export const __vitePreload = (load) => load();" : undefined),
 });
 
+/** Leaves out the attributes of SVG, which Markdown does not have. */
+const withoutSvg = (): Plugin => ({
+  name: "without-svg",
+  apply: "build",
+  load: (id) =>
+    id.endsWith("property-information/lib/svg.js") ? 'export const svg = { properties: {}, normal: {}, space: "svg" };' : undefined,
+});
+
 export default defineConfig({
   base: "./",
-  plugins: [react(), plainImports(), embeddedFiles()],
+  plugins: [react(), plainImports(), withoutSvg(), embeddedFiles()],
   // The linked client has a React of its own, and so have the helpers of the service's tests.
   resolve: { dedupe: ["react", "react-dom", "esbuild", "playwright-core"] },
   build: {

@@ -101,6 +101,7 @@ it("lets a rule call a tool, and shows the call before the rule is saved", async
   await page.getByLabel("Arguments").fill('{"expression": ');
   await page.getByLabel("Try a message").fill("What is 17 * 24?");
   await page.getByRole("button", { name: "rules › 1 › call › arguments" }).waitFor();
+  await see(page, "is no JSON: ");
   await page.getByLabel("Arguments").fill('{"expression": "{{capture.1}}"}');
   await see(page, 'Calls calculator with {"expression":"17 * 24"}, then replies:');
   await see(page, "It is {{result}}.");
@@ -129,6 +130,102 @@ it("leaves out the system message for models that accept none, and copies the id
   await page.getByRole("button", { name: "Copy the id of the agent" }).click();
   await see(page, "Copied to the clipboard.");
   expect(await clipboardOf(page)).toBe(agent);
+});
+
+it("edits the profile and what happens to conversations", async () => {
+  const agent = await app.service.newAgent({ profile: { metadata: { colour: "teal" } } });
+  const page = await app.open(`/agents/${agent}`);
+  const save = () => page.getByRole("button", { name: "Save" }).click();
+  const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body.config;
+  await page.getByRole("heading", { name: "Profile" }).click();
+  await page.getByLabel("Description for visitors").fill("Answers questions about books.");
+  await page.getByLabel("Suggested messages").fill("Hello, when do you open?\n\n");
+  await page.getByLabel("Suggested messages").pressSequentially("My loans\nMore\n");
+  await page.getByLabel("Value 1").fill("navy");
+  await page.getByRole("heading", { name: "Conversations" }).click();
+  await page.getByLabel("Kept for").fill("a month");
+  await page.getByLabel("A model writes titles").check();
+  await page.getByLabel("Model of titles").fill("small");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Users may hand over to staff").check();
+  await save();
+  await page.getByRole("button", { name: "retention" }).click();
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-retention");
+  await inspect(page, "agent-conversations", "Kept for");
+  await inspect(page, "agent-profile", "Suggested messages");
+  await page.getByLabel("Kept for").fill("30d");
+  await save();
+  await see(page, "Version 2.");
+  const profile = {
+    description: "Answers questions about books.",
+    suggestions: ["Hello, when do you open?", "My loans", "More"],
+    metadata: { colour: "navy" },
+  };
+  expect(await stored()).toMatchObject({ allowHandOver: true, titles: { model: "small" }, retention: "30d", profile });
+
+  await page.getByLabel("Model of titles").fill("");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Users may hand over to staff").uncheck();
+  await page.getByLabel("Suggested messages").fill("");
+  await save();
+  await see(page, "Version 3.");
+  const { allowHandOver = false, titles, profile: left } = await stored();
+  expect([allowHandOver, titles, left.suggestions ?? []]).toEqual([false, {}, []]);
+  await page.getByLabel("A model writes titles").uncheck();
+  await save();
+  await see(page, "Version 4.");
+  expect((await stored()).titles).toBeUndefined();
+});
+
+it("keeps members that the form does not know", async () => {
+  const agent = await app.service.newAgent({ titles: { engine: "llm" } });
+  const page = await app.open("/agents");
+  const sent: Record<string, unknown>[] = [];
+  // As of a later version of the service.
+  await page.route(`**/api/agents/${agent}`, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    Object.assign(json.config, { later: { a: [1] }, profile: { later: 1 } });
+    Object.assign(json.config.titles, { later: 2 });
+    await route.fulfill({ response, json });
+  });
+  await page.route(`**/api/agents/${agent}/config`, (route) => {
+    sent.push(route.request().postDataJSON());
+    return route.abort();
+  });
+  await page.getByRole("list", { name: "Agents" }).locator(`a[href$="${agent}"]`).first().click();
+  await page.getByRole("heading", { name: "Profile" }).click();
+  await page.getByLabel("Description for visitors").fill("A librarian.");
+  await page.getByRole("heading", { name: "Conversations", exact: true }).click();
+  await page.getByLabel("Engine of titles").selectOption("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect
+    .poll(() => sent[0])
+    .toMatchObject({ later: { a: [1] }, profile: { later: 1, description: "A librarian." }, titles: { later: 2 } });
+});
+
+it("says where a text is no JSON", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByText("Parameters").click();
+  const field = page.getByLabel("Schema of replies");
+  const faults = page.locator(".field", { has: field }).locator(".fault");
+  for (const [text, fault] of [
+    ['{"type" "object"}', /^is no JSON: .*position 8/],
+    ["an object", /^is no JSON: /],
+    ['"an object"', /^must be an object/],
+  ] as const) {
+    await field.fill(text);
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => faults.allInnerTexts()).toEqual([expect.stringMatching(fault)]);
+    expect(await page.getByRole("alert").innerText()).toContain(await faults.innerText());
+    expect(await field.inputValue()).toBe(text);
+    if (text.startsWith("{")) await inspect(page, "agent-no-json", "Schema of replies");
+  }
+  await field.fill('{"type": "object"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
+  expect((await app.service.call("GET", `/api/agents/${agent}`)).body.config.responseSchema).toEqual({ type: "object" });
 });
 
 it("merges the changes of another editor", async () => {

@@ -66,5 +66,9 @@ export const MEMBERS: Record<string, string> = {
   actionTimeoutSeconds: "Time to answer",
   allowClientTools: "Tools that users add",
   allowUnrecorded: "Unrecorded chats of users",
+  allowHandOver: "Hand-over by users",
+  titles: "Titles",
+  retention: "Retention",
+  profile: "Profile",
   metadata: "Metadata",
 };

@@ -1,21 +1,14 @@
-import { useQuery } from "@tanstack/react-query";
 import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
-import { useField } from "../form/form.js";
-import { JsonField } from "../form/json-field.js";
 import type { Json } from "../form/json-pointer.js";
-import { SuggestField, TagsField } from "../form/pickers.js";
-import { useSession } from "../session/session.js";
+import { JsonField } from "../form/parsed-field.js";
+import { TagsField } from "../form/pickers.js";
+import { useCatalogue } from "./catalogue.js";
+import { Conversations } from "./conversations.js";
+import { EngineFields } from "./engine-fields.js";
 import { MetadataField } from "./metadata.js";
+import { Profile } from "./profile.js";
 import { RuleEditor } from "./rules.js";
 import { ToolEditor } from "./tools.js";
-
-/** The engines and the capabilities of the service. */
-export const useCatalogue = () => {
-  const { service } = useSession();
-  const engines = useQuery({ queryKey: ["engines"], queryFn: () => service.engines.list() }).data?.data ?? [];
-  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => service.capabilities.list() }).data?.data ?? [];
-  return { engines, capabilities };
-};
 
 const Basics = () => {
   const { capabilities } = useCatalogue();
@@ -61,30 +54,16 @@ const fallbackOf = (text: string, engines: readonly { name: string }[]): Json =>
 
 const Replies = () => {
   const { engines } = useCatalogue();
-  const { value: chosen } = useField("/engine");
   const usual = engines.find((engine) => engine.default);
-  const engine = engines.find(({ name }) => name === chosen) ?? usual;
-  const text = ({ name, available }: { name: string; available: boolean }) => (available ? name : `${name} (not available now)`);
   return (
     <section className="card stack">
       <h2>Replies</h2>
-      <div className="columns">
-        <SelectField
-          pointer="/engine"
-          label="Engine"
-          options={[
-            ["", usual === undefined ? "Default" : `Default (${usual.name})`],
-            ...engines.map((known) => [known.name, text(known)] as const),
-          ]}
-        />
-        <SuggestField
-          pointer="/llm/model"
-          label="Model"
-          placeholder="The operator’s"
-          suggestions={(engine?.models ?? []).map((value) => ({ value }))}
-          hint={engine?.models === undefined ? "The engine lists no models." : `${engine.models.length} known to ${engine.name}.`}
-        />
-      </div>
+      <EngineFields
+        engine="/engine"
+        model="/llm/model"
+        usual={usual}
+        unset={[usual === undefined ? "Default" : `Default (${usual.name})`, "The operator’s"]}
+      />
       <TagsField
         pointer="/fallbacks"
         label="Fallbacks"
@@ -168,7 +147,7 @@ const Parameters = () => (
         label="No tool calls of earlier turns"
         hint="The model sees of earlier turns only the texts. It still learns which calls have acted without a reply."
       />
-      <MetadataField />
+      <MetadataField pointer="/metadata" label="Metadata" hint="For your own use; the service only stores it." />
     </div>
   </details>
 );
@@ -180,6 +159,8 @@ export const AgentFields = ({ agentId }: { agentId?: string }) => (
     <Replies />
     <ToolEditor />
     <RuleEditor {...(agentId === undefined ? {} : { agentId })} />
+    <Profile />
+    <Conversations />
     <Parameters />
   </>
 );

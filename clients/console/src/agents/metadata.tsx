@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useField } from "../form/form.js";
+import { controlId, useField } from "../form/form.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 
@@ -7,9 +7,15 @@ type Pair = readonly [name: string, text: string];
 
 const pairsOf = (rows: readonly Pair[]): Record<string, string> => Object.fromEntries(rows.filter(([name]) => name !== ""));
 
+interface MetadataFieldProps {
+  pointer: string;
+  label: string;
+  hint: string;
+}
+
 /** Pairs of strings. Names are edited here, because the document has no place for two equal ones. */
-export const MetadataField = () => {
-  const { value, set, faults } = useField("/metadata", true);
+export const MetadataField = ({ pointer, label, hint }: MetadataFieldProps) => {
+  const { value, set, faults } = useField(pointer, true);
   const stored = Object.entries(typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
   const [edited, setRows] = useState<Pair[]>([]);
   // The document has changed elsewhere, such as by discarding changes.
@@ -21,8 +27,8 @@ export const MetadataField = () => {
     set(Object.keys(pairs).length === 0 ? undefined : pairs);
   };
   return (
-    <fieldset className="field" id="field-metadata" tabIndex={-1}>
-      <legend>Metadata</legend>
+    <fieldset className="field" id={controlId(pointer)} tabIndex={-1}>
+      <legend>{label}</legend>
       {rows.map(([name, text], index) => (
         <div className="pair" key={index}>
           <input
@@ -50,7 +56,7 @@ export const MetadataField = () => {
           <Icon name="plus" /> Add a pair
         </Button>
       </div>
-      <p className="hint">For your own use; the service only stores it.</p>
+      <p className="hint">{hint}</p>
       {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
     </fieldset>
   );

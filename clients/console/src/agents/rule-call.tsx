@@ -1,9 +1,9 @@
 import { controlId, useField } from "../form/form.js";
-import { JsonField } from "../form/json-field.js";
+import { JsonField } from "../form/parsed-field.js";
 import { SuggestField } from "../form/pickers.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { useCatalogue } from "./fields.js";
+import { useCatalogue } from "./catalogue.js";
 
 /** The tool that a rule calls before it replies. */
 export const RuleCall = ({ pointer }: { pointer: string }) => {

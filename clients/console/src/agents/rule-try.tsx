@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { useState } from "react";
 import { Reply } from "../chat/reply.js";
-import { FormError, faultsIn, useForm } from "../form/form.js";
+import { FormError, faultsIn, useForm, withJsonErrors } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
@@ -93,7 +93,11 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
         />
       </label>
       {failure !== null &&
-        (test.isError ? <FormError error={failure} faults={faultsIn(failure)} /> : <ErrorNotice error={failure} isRepeated />)}
+        (test.isError ? (
+          <FormError error={failure} faults={withJsonErrors(faultsIn(failure), document)} />
+        ) : (
+          <ErrorNotice error={failure} isRepeated />
+        ))}
       <div aria-live="polite" className="stack-s">
         {result === undefined && failure === null && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
         {result !== undefined && (

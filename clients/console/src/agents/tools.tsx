@@ -1,11 +1,11 @@
 import { NumberField, SelectField, SwitchField, TextField } from "../form/fields.js";
 import { controlId, useField } from "../form/form.js";
-import { JsonField } from "../form/json-field.js";
 import type { Json } from "../form/json-pointer.js";
+import { JsonField } from "../form/parsed-field.js";
 import { SuggestField } from "../form/pickers.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { useCatalogue } from "./fields.js";
+import { useCatalogue } from "./catalogue.js";
 
 const APPROVALS = [
   ["", "Default (if it can change something)"],

@@ -118,20 +118,21 @@ interface SwitchFieldProps {
   label: string;
   hint: string;
   /** The value that is stored if it is chosen; otherwise the member is absent. */
-  chosen?: boolean;
+  chosen?: Json;
 }
 
-/** A member that has another value than by default, false unless `chosen`, if this is chosen. */
+/** A member that has another value than by default, false unless `chosen`, if this is chosen. An object is, whatever its members. */
 export const SwitchField = ({ pointer, label, hint, chosen = false }: SwitchFieldProps) => {
   const { value, set, faults } = useField(pointer);
   const id = controlId(pointer);
+  const isChosen = typeof chosen === "object" ? value !== undefined : value === chosen;
   return (
     <div className="field">
       <label className="check">
         <input
           id={id}
           type="checkbox"
-          checked={value === chosen}
+          checked={isChosen}
           onChange={(event) => set(event.target.checked ? chosen : undefined)}
           aria-describedby={`${id}-hint`}
         />

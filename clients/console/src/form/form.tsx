@@ -8,11 +8,25 @@ export type Fault = components["schemas"]["ProblemFault"];
 /** Returns the faults that the service has found in a document. */
 export const faultsIn = (error: unknown): Fault[] => (error instanceof ProblemError ? (error.problem.errors ?? []) : []);
 
+/** Returns faults that say why a text is no JSON. Only fields of JSON text put a string where the service needs an object. */
+export const withJsonErrors = (faults: readonly Fault[], document: Json): Fault[] =>
+  faults.map((fault) => {
+    const text = fault.detail === "must be an object" ? valueAt(document, fault.pointer ?? "") : undefined;
+    if (typeof text !== "string") return fault;
+    try {
+      JSON.parse(text);
+      return fault;
+    } catch (error) {
+      return { ...fault, detail: `is no JSON: ${(error as SyntaxError).message}` };
+    }
+  });
+
 /** Returns the faults of a rejected document at whose pointers nothing has changed since. */
 export const useFaults = (error: unknown, document: Json, faultsOf: (error: unknown) => Fault[]): Fault[] => {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the document at the time of the error.
   const rejected = useMemo(() => document, [error]);
-  return faultsOf(error).filter(({ pointer }) => pointer === undefined || valueAt(rejected, pointer) === valueAt(document, pointer));
+  const left = faultsOf(error).filter(({ pointer }) => pointer === undefined || valueAt(rejected, pointer) === valueAt(document, pointer));
+  return withJsonErrors(left, document);
 };
 
 interface FormContext {
