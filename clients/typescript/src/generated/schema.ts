@@ -3997,7 +3997,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is too large. */
+        /** @description The content is too large. */
         BodyTooLarge: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -4128,7 +4128,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is too large. */
+        /** @description The content is too large. */
         OAuthBodyTooLarge: {
             headers: {
                 Pragma: components["headers"]["Pragma"];
