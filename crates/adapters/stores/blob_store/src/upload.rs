@@ -84,14 +84,15 @@ impl Uploads {
         mut written: Writeback,
     ) -> Result<(), BlobError> {
         let mut upload = self.begin(path).await?;
-        let mut piece = BytesMut::new();
+        let mut piece = BytesMut::with_capacity(WRITE_BYTES);
         while let Some(next) = content.next().await {
-            piece.extend_from_slice(&next?);
+            let next = next?;
             let length = piece.len();
-            if length >= WRITE_BYTES {
+            if length + next.len() > WRITE_BYTES {
                 upload.put(piece.split().freeze()).await?;
                 written.record(length).await;
             }
+            piece.extend_from_slice(&next);
         }
         if !piece.is_empty() {
             upload.put(piece.freeze()).await?;
