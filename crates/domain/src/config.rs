@@ -113,10 +113,7 @@ pub struct AgentConfig {
     /// The time after its last message for which a conversation is kept: a whole number followed by `s`, `m`, `h`
     /// or `d`, from `1m` to `3650d`. The operator's holds if it is shorter. Default: that of the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "schema",
-        schema(pattern = "^[0-9]{1,9}[smhd]$", nullable = false, example = "30d")
-    )]
+    #[cfg_attr(feature = "schema", schema(nullable = false, example = "30d"))]
     pub retention: Option<String>,
     /// Reply of the rule engine if no rule matches. Default: built from name and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,8 +240,8 @@ impl AgentConfig {
         let metadata = self.metadata.iter().flat_map(check_metadata);
         faults.extend(metadata.map(|fault| fault.below("/metadata")));
         if self.retention.is_some() && self.retention().is_none() {
-            let detail = "from 1m to 3650d";
-            faults.push(InputFault::new("/retention", FaultCode::BadFormat, detail));
+            let fault = InputFault::new("/retention", FaultCode::BadFormat, RETENTION_IN_WORDS);
+            faults.push(fault);
         }
         let profile = self.profile.iter().flat_map(ProfileConfig::check);
         faults.extend(profile.map(|fault| fault.below("/profile")));
@@ -295,6 +292,12 @@ impl AgentConfig {
 /// The permitted times for which a conversation is kept after its last message.
 pub const RETENTION: RangeInclusive<Duration> =
     Duration::from_mins(1)..=Duration::from_hours(3_650 * 24);
+
+/// Their pattern in the published API document.
+pub const RETENTION_PATTERN: &str = "^[0-9]{1,9}[smhd]$";
+
+/// The explanation of one that is not permitted.
+pub const RETENTION_IN_WORDS: &str = "must be a time from 1m to 3650d, such as 30d or 12h";
 
 /// Parses the time for which a conversation is kept.
 pub fn parse_retention(text: &str) -> Option<Duration> {

@@ -282,6 +282,21 @@ async fn an_agent_with_removed_engines_can_be_changed_without_adding_unknown_one
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_retention_that_is_no_time_is_explained() {
+    let api = ApiServer::start().await;
+    let path = format!("/api/agents/{}/config", api.agent_id().await);
+    for retention in ["30", "30 days", "1s", "9999d"] {
+        let config = json!({"retention": retention});
+        let response = api.writer().put(&path, config).await;
+        let problem = response.problem(ProblemCode::ValidationFailed);
+        let detail = "must be a time from 1m to 3650d, such as 30d or 12h";
+        let fault = json!({"pointer": "/retention", "code": "bad_format", "detail": detail});
+        assert_eq!(problem["errors"], json!([fault]), "{retention}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_rule_is_rejected_with_the_reason() {
     let api = ApiServer::start().await;
     let path = format!("/api/agents/{}/config", api.agent_id().await);

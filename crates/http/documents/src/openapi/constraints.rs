@@ -2,6 +2,7 @@
 
 use domain::{
     allowed_origin::ENTRY_PATTERN,
+    config::RETENTION_PATTERN,
     credential::MAX_OVERLAP_SECONDS,
     credential_draft::MAX_ALLOWED_ORIGINS,
     id::UUID_PATTERN,
@@ -69,6 +70,12 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             "overlapSeconds",
             "maximum",
             MAX_OVERLAP_SECONDS.into(),
+        ),
+        (
+            "AgentConfig",
+            "retention",
+            "pattern",
+            RETENTION_PATTERN.into(),
         ),
         ("PublicKeySet", "keys", "maxItems", MAX_KEYS.into()),
         ("PublicKey", "kid", "maxLength", MAX_KID_CHARACTERS.into()),

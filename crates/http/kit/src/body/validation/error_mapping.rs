@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::{FaultCode, Faults, InputFault, allowed_origin, fault, id, text, web_address};
+use domain::{FaultCode, Faults, InputFault, allowed_origin, config, fault, id, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -155,6 +155,7 @@ fn by_pattern(pattern: &str) -> (FaultCode, String) {
         ),
         allowed_origin::ENTRY_PATTERN => (FaultCode::BadFormat, allowed_origin::ENTRY_IN_WORDS),
         id::UUID_PATTERN => (FaultCode::BadFormat, "must be an id"),
+        config::RETENTION_PATTERN => (FaultCode::BadFormat, config::RETENTION_IN_WORDS),
         web_address::HTTPS_PATTERN => (FaultCode::BadFormat, web_address::HTTPS_IN_WORDS),
         CHANNEL_PATTERN => (
             FaultCode::BadFormat,
