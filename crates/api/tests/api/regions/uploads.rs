@@ -275,7 +275,8 @@ fn begin_slowly(caller: &Caller) -> (Sender<()>, JoinHandle<ApiResponse>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_uploads_do_not_occupy_the_connection_to_home() {
-    let regions = Regions::start().await;
+    let patient = |api: ApiServerBuilder| api.setting("LIMITS__BODY_SECONDS", "60");
+    let regions = Regions::start_both(patient, patient).await;
     let (_, backend) = backend(&regions.home, BACKEND).await;
     let far = async |name: &str| {
         let user = user(&regions.home, &backend, name).await;
@@ -292,29 +293,26 @@ async fn slow_uploads_do_not_occupy_the_connection_to_home() {
         assert!(start.elapsed() < Duration::from_secs(20), "nothing arrives");
         sleep(Duration::from_millis(20)).await;
     }
-    let upload = async |caller: &Caller| {
+    let upload = |caller: &Caller| {
         let request = caller.request("POST", "/api/files");
-        request
-            .raw_body("text")
-            .header("Content-Type", "text/plain")
-            .send()
-            .await
+        request.raw_body(photo(MIB)).send()
     };
-    for caller in [&ada, &bob] {
-        upload(caller).await.problem(ProblemCode::HomeUnavailable);
-    }
+    let refused = upload(&bob).await;
+    refused.problem(ProblemCode::HomeUnavailable);
     // Other requests to home do not wait.
     regions.far.agent(json!({"name": "Ada"})).await;
+    let of_ada = tokio::spawn(upload(&ada));
 
     let (end, first) = slow.swap_remove(0);
     drop(end);
     first.await.expect("a response").created();
+    of_ada.await.expect("a response").created();
     upload(&bob).await.created();
     for (end, other) in slow {
         drop(end);
         other.await.expect("a response").created();
     }
-    assert_stored(&regions, 17).await;
+    assert_stored(&regions, 18).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
