@@ -53,7 +53,7 @@ pub enum AddressError {
     #[error("the prefix of the bucket is malformed")]
     Prefix,
     /// The service is known, but not built in.
-    #[error("of another kind: this program was built without the cargo feature `{0}`")]
+    #[error("an address that this program can use: it was built without the cargo feature `{0}`")]
     NoFeature(&'static str),
 }
 

@@ -69,8 +69,8 @@ impl Uploads {
         match &self.target {
             Target::Folder(folder) => {
                 let name = path.filename().unwrap_or_default();
-                let written = Writeback::new(path_of_upload(folder, name));
-                self.write(path, content, written).await
+                let writeback = Writeback::new(path_of_upload(folder, name));
+                self.write(path, content, writeback).await
             }
             Target::Bucket(memory) => self.send(path, collect(content).await?, memory).await,
         }
@@ -81,16 +81,16 @@ impl Uploads {
         &self,
         path: &Path,
         mut content: BlobStream,
-        mut written: Writeback,
+        mut writeback: Writeback,
     ) -> Result<(), BlobError> {
         let mut upload = self.begin(path).await?;
         let mut piece = BytesMut::with_capacity(WRITE_BYTES);
         while let Some(next) = content.next().await {
-            let next = next?;
-            let length = piece.len();
-            if length + next.len() > WRITE_BYTES {
+            let mut next = next?;
+            while piece.len() + next.len() >= WRITE_BYTES {
+                piece.extend_from_slice(&next.split_to(WRITE_BYTES - piece.len()));
                 upload.put(piece.split().freeze()).await?;
-                written.record(length).await;
+                writeback.record(WRITE_BYTES).await;
             }
             piece.extend_from_slice(&next);
         }

@@ -42,7 +42,7 @@ impl Writeback {
 }
 
 /// Lets the system begin to write a part of a file to the disk: Linux does so if the part is declared to be no longer
-/// needed in memory.
+/// needed in memory. Those of its pages that are on the disk already go out of memory, too.
 #[cfg(target_os = "linux")]
 fn begin(file: &std::path::Path, offset: u64, length: u64) -> io::Result<()> {
     use rustix::fs::{Advice, fadvise};

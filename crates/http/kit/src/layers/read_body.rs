@@ -226,6 +226,7 @@ async fn collect_paced(
     let mut body = LongBody::with_capacity(declared.unwrap_or(max))?;
     let mut pace = Pace::new(state.bodies.deadline);
     while let Some(chunk) = pace.next(payload).await? {
+        // Too large is 413, also if there is no memory.
         body.push(&chunk)?;
         // In steps: a client that sends slowly occupies little more than what it has sent.
         let needed = body.length.next_multiple_of(MEMORY_STEP);

@@ -298,7 +298,7 @@ impl From<FileError> for ApiError {
                 retry_after: Some(seconds_to_wait(wait)),
                 violated_policy: Some(policy.into()),
                 ..Self::new(ProblemCode::RateLimited)
-                    .with_detail("The files that can be uploaded in a day are used up.")
+                    .with_detail("The quota of uploads of this day is used up.")
             },
             FileError::Idempotency(conflict) => conflict.into(),
             FileError::Store(error) => error.into(),

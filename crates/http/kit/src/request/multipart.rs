@@ -22,7 +22,7 @@ use tokio_util::bytes::Bytes;
 
 use crate::problem::ApiError;
 
-/// The maximum size in bytes of what is around the content, and of what is before it.
+/// The maximum size in bytes of what is around the content, also of what is before it and after it.
 pub(crate) const MAX_FRAME_BYTES: u64 = 16 * 1024;
 
 const MEDIA_TYPE: &str = "multipart/form-data";
@@ -58,9 +58,9 @@ pub(super) async fn read_file(
     limit: u64,
     quota: UploadQuota,
 ) -> Result<FileUpload, ApiError> {
-    let has_head = Arc::new(AtomicBool::new(false));
+    let is_content = Arc::new(AtomicBool::new(false));
     let body: Body = Arc::new(Mutex::new(
-        bounded(body, Arc::clone(&has_head)).boxed().fuse(),
+        bounded(body, Arc::clone(&is_content)).boxed().fuse(),
     ));
     let mut parser = Multipart::new(rest(&body), boundary);
     let field = parser.next_field().await.map_err(rejected)?;
@@ -68,7 +68,7 @@ pub(super) async fn read_file(
     if field.name() != Some(FILE) {
         return Err(other_part());
     }
-    has_head.store(true, Ordering::Relaxed);
+    is_content.store(true, Ordering::Relaxed);
     let header = |name| field.headers().get(name);
     let name = header("content-disposition");
     let name = name.and_then(|value| FileName::from_disposition(value.as_bytes()));
@@ -77,6 +77,7 @@ pub(super) async fn read_file(
     let form = Form {
         parser,
         field: Some(field),
+        is_content,
         body,
         received: 0,
         limit,
@@ -89,17 +90,22 @@ pub(super) async fn read_file(
     })
 }
 
-/// Without an end to its head, the parser would collect the whole body.
+/// Limits what is not content: the parser would collect a whole body in search of the end of a head.
 fn bounded(
     body: impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static,
-    has_head: Arc<AtomicBool>,
+    is_content: Arc<AtomicBool>,
 ) -> impl Stream<Item = Result<Bytes, ApiError>> + Send + 'static {
-    let mut received = 0;
+    let mut other = 0;
     body.map(move |chunk| {
         let chunk = chunk?;
-        let is_in_time = has_head.load(Ordering::Relaxed) || received <= MAX_FRAME_BYTES;
-        received += chunk.len() as u64;
-        is_in_time.then_some(chunk).ok_or_else(malformed)
+        if is_content.load(Ordering::Relaxed) {
+            other = 0;
+        } else if other > MAX_FRAME_BYTES {
+            return Err(malformed());
+        } else {
+            other += chunk.len() as u64;
+        }
+        Ok(chunk)
     })
 }
 
@@ -108,6 +114,8 @@ struct Form {
     parser: Multipart<'static>,
     /// `None` after its end: the parser looks for another one only then.
     field: Option<Field<'static>>,
+    /// True until its end.
+    is_content: Arc<AtomicBool>,
     body: Body,
     received: u64,
     limit: u64,
@@ -128,11 +136,13 @@ impl Form {
         if let Some(field) = &mut self.field {
             if let Some(chunk) = field.chunk().await.map_err(rejected)? {
                 self.received += chunk.len() as u64;
-                let is_within = self.received <= self.limit;
-                let too_large = || ApiError::new(ProblemCode::BodyTooLarge);
-                return is_within.then_some(Some(chunk)).ok_or_else(too_large);
+                if self.received > self.limit {
+                    return Err(ApiError::new(ProblemCode::BodyTooLarge));
+                }
+                return Ok(Some(chunk));
             }
             self.field = None;
+            self.is_content.store(false, Ordering::Relaxed);
         }
         if self.parser.next_field().await.map_err(rejected)?.is_some() {
             return Err(other_part());
@@ -176,6 +186,8 @@ fn fault(code: FaultCode, detail: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use futures::FutureExt as _;
     use proptest::{collection::vec, prelude::*};
 
@@ -251,6 +263,32 @@ mod tests {
         let file = read_file(body, BOUNDARY.to_owned(), 1_000, UploadQuota::default());
         let content = file.await.expect("a head").content;
         content.try_collect::<Vec<_>>().await.unwrap_err();
+    }
+
+    #[test]
+    fn a_long_head_is_rejected_before_the_content_and_after_it() {
+        let long = vec![b'a'; 100_000];
+        let head = format!("--{BOUNDARY}\r\n").into_bytes();
+        let whole = form(b"Well");
+        let other_head = [&whole[..whole.len() - 4], b"\r\n"].concat();
+        for start in [head, other_head] {
+            let endless = [start, long.clone()].concat();
+            let pieces = endless.chunks(1_000).map(Bytes::copy_from_slice);
+            let pieces: Vec<_> = pieces.map(Ok).collect();
+            let read_pieces = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&read_pieces);
+            let body = stream::iter(pieces).inspect(move |_| {
+                counter.fetch_add(1, Ordering::Relaxed);
+            });
+            let read = async {
+                let boundary = BOUNDARY.to_owned();
+                let file = read_file(body, boundary, 1_000, UploadQuota::default()).await;
+                let content = file.map_err(|_rejected| ())?.content;
+                content.try_for_each(|_| ready(Ok(()))).await.map_err(drop)
+            };
+            assert_eq!(read.now_or_never(), Some(Err(())));
+            assert!(read_pieces.load(Ordering::Relaxed) < 20);
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl ConnectionState {
         self.0.body_left.set(length);
     }
 
-    /// Returns how many bytes can be read that belong to a body.
+    /// Returns how many bytes of a body have not been read, or at most a portion more.
     pub(super) fn body_left(&self) -> u64 {
         match self.phase() {
             Phase::ReceivingBody => self.0.body_left.get(),

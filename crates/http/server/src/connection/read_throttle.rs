@@ -30,7 +30,8 @@ pub(super) struct ReadThrottle {
 }
 
 impl ReadThrottle {
-    /// Reads the next portion, and nothing more before it was parsed. `body_left` bytes certainly belong to a body.
+    /// Reads the next portion, and nothing more before it was parsed. Of the next `body_left` bytes, all but a portion
+    /// belong to a body.
     pub(super) fn read_portion<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
