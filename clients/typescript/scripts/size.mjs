@@ -43,7 +43,7 @@ const check = (name, bytes, limit) => {
 
 const { atOnce, files } = await sizeOf(core);
 check("core", atOnce, 9.875 * KIB);
-check("files, on demand", files, 1.375 * KIB);
+check("files, on demand", files, 1.4375 * KIB);
 const hooks = { useChat: [`{ useChat }`, 14.03125 * KIB, 10.125 * KIB], "all hooks": ["*", 15.75 * KIB] };
 for (const [name, [exported, limit, limitAtOnce]] of Object.entries(hooks)) {
   const { atOnce, onDemand } = await sizeOf(`${core}; export ${exported} from "./src/react.ts"`);

@@ -30,8 +30,8 @@ const ATTEMPT = 5;
 
 /**
  * Returns true if the service may have accepted a message, with this or an earlier request: the
- * credential, the limits and the load of the service are checked before the key of the message. A file
- * over the quota of the day is final.
+ * credential, the limits and the load of the service are checked before the key of the message. A limit
+ * that holds for longer than a minute rejects it.
  */
 const isUncertain = (error: unknown): boolean =>
   !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, error.retryable && 429].includes(error.status);
@@ -71,8 +71,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   /** The calls of tools of the page that were noticed since the conversation was loaded, and the outcomes of all. */
   const noticed = new Set<string>();
   const outcomes = new Map<string, Promise<Answer>>();
-  /** True if the turn is to be cancelled as soon as it is known. */
-  let isStopped = false;
+  /** Aborted to end an upload, and to cancel the turn as soon as it is known. */
+  let stopping = new AbortController();
   /** The conversation, for a message, and for the place where it is kept. */
   const target = id ? { conversationId: id } : { agentId, conversationKey: key, userId };
   const owner = id ? [id] : [agentId, userId, key];
@@ -104,7 +104,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       }
       view.turnId = undefined;
       view.active -= 1;
-      isStopped = false;
+      stopping = new AbortController();
     });
     return last;
   };
@@ -129,8 +129,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
           applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
         );
         if (part.type === "turn.failed") return view.fail(new ProblemError(part.error));
-        if (isStopped) {
-          isStopped = false;
+        if (stopping.signal.aborted) {
+          stopping = new AbortController();
           await cancel(part.turnId);
         }
       }
@@ -144,18 +144,17 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   /** Uploads the files of a message that are not uploaded yet. */
   const uploadFiles = async (unsent: Unsent, signal: AbortSignal): Promise<void> => {
     const { message, idempotencyKey } = unsent;
-    const { clientMessageId } = message;
-    const files = attached.get(clientMessageId) ?? message.files;
+    const files = attached.get(message.clientMessageId) ?? message.files;
     if (!files?.some(({ id }) => !id)) return;
     const { uploadAll } = await loadFiles();
     await uploadAll(transport, files, {
-      isStopped: () => isStopped,
+      show(files) {
+        attached.set(message.clientMessageId, (message.files = files));
+        change((messages) => changeSent(messages, message.clientMessageId, { files }));
+      },
+      stopping,
       lost,
       ProblemError,
-      show(files) {
-        attached.set(clientMessageId, (message.files = files));
-        change((messages) => changeSent(messages, clientMessageId, { files }));
-      },
       idempotencyKey,
       signal,
     });
@@ -242,7 +241,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
 
   /** Loads the conversation again, unless a request is in progress. */
   const reload = (): Promise<void> => {
-    if (view.active < 1) loading = undefined;
+    if (!view.active) loading = undefined;
     return load();
   };
 
@@ -337,7 +336,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       const { messages } = getSnapshot();
       const newest = messages.findLast((known) => (id ? known.id === id : !known.author));
       // Something was not read, or a message is kept that may have arrived or not.
-      if (!newest || view.isUnread || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) return reload();
+      if (!newest || view.isUnread || newest.status === "sending" || (!view.active && outbox.read().length)) return reload();
       const { role, text, turnId } = newest;
       if (role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
       if (!turnId) {
@@ -352,7 +351,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     async stop() {
       const turnId = view.turnId ?? getWhole().messages.find(({ status }) => /streaming|requires/.test(status))?.turnId;
       if (turnId) await cancel(turnId);
-      else isStopped = view.active > 0;
+      else if (view.active) stopping.abort();
       // No stream shows the end of a turn that waits for answers.
       if (turnId && getSnapshot().status === "requires_action") await enqueue(catchUp);
     },

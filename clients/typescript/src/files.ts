@@ -35,15 +35,16 @@ export interface Files {
   delete(id: string, options?: Pick<RequestOptions, "signal">): Promise<void>;
 }
 
-/** Sends a request, and repeats it. A longer wait than a minute, as when the files of a day are used up, makes its error final. */
+/** Returns true if a limit holds for longer than a minute, as that of the files of a day. */
+const isLong = ({ status, retryAfter }: Partial<Problem>): boolean => status === 429 && retryAfter! > 60;
+
+/** Sends a request, and repeats it unless it would wait long. */
 const post = async <Result>(transport: Transport, request: TransportRequest): Promise<Result> => {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await transport.send({ ...request, retries: 0 }, (response) => response.json());
     } catch (error) {
-      const problem = error as Partial<Problem>;
-      if ((problem.retryAfter ?? 0) > 60) problem.retryable = false;
-      if (!(await transport.pause(attempt, error, request.signal))) throw error;
+      if (isLong(error as Problem) || !(await transport.pause(attempt, error, request.signal))) throw error;
     }
   }
 };
@@ -92,14 +93,17 @@ const CLOSED = {
   title: "The page was closed before the file was uploaded.",
   detail: "Its content was in the memory of the page. Choose the file again.",
 };
+const FULL = "No more files can be sent today.";
 const STOPPED = { code: "turn_cancelled", status: 409, title: "The upload was stopped.", detail: "The message was not sent." };
 
 /** The parts of a conversation that the upload of the files of a message needs. */
 interface Uploading {
   /** The idempotency key of the message. */
   idempotencyKey: string;
+  /** Aborted when the conversation is closed. */
   signal: AbortSignal;
-  isStopped: () => boolean;
+  /** Aborted to end the upload. */
+  stopping: AbortController;
   /** Receives all files after each change. */
   show: (files: readonly MessageFile[]) => void;
   lost: (error: unknown) => ServiceError;
@@ -111,31 +115,29 @@ interface Uploading {
  * would each be too slow for the service.
  */
 export const uploadAll = async (transport: Transport, files: readonly MessageFile[], uploading: Uploading): Promise<void> => {
-  const { idempotencyKey, isStopped, show, lost, ProblemError } = uploading;
-  const stopping = new AbortController();
-  uploading.signal.addEventListener("abort", () => stopping.abort(uploading.signal.reason));
+  const { idempotencyKey, signal, show, lost, ProblemError } = uploading;
+  const { signal: stopping } = uploading.stopping;
+  signal.addEventListener("abort", () => uploading.stopping.abort(), { once: true, signal: stopping });
   const fail = (problem: object): never => {
-    throw new ProblemError({ type: "about:blank", retryable: false, ...problem } as Problem);
+    throw new ProblemError({ type: "about:blank", ...problem, retryable: false } as Problem);
   };
   let known = files;
   const change = (index: number, changed: Partial<MessageFile>) =>
     show((known = known.map((file, at) => (at === index ? { ...file, ...changed } : file))));
   for (const [index, { id, file }] of files.entries()) {
     if (id) continue;
-    const onProgress = (progress: number) => {
-      if (isStopped()) stopping.abort();
-      else change(index, { progress, error: undefined });
-    };
+    const onProgress = (progress: number) => change(index, { progress, error: undefined });
     try {
       if (!file) return fail(CLOSED);
       onProgress(0);
-      const stored = await upload(transport, file, { idempotencyKey: `${idempotencyKey}-${index}`, signal: stopping.signal, onProgress });
+      const stored = await upload(transport, file, { idempotencyKey: `${idempotencyKey}-${index}`, signal: stopping, onProgress });
       change(index, { id: stored.id, name: stored.name, mediaType: stored.mediaType, progress: undefined });
     } catch (error) {
-      uploading.signal.throwIfAborted();
-      change(index, { progress: undefined, error: stopping.signal.aborted ? undefined : lost(error) });
-      if (!stopping.signal.aborted) throw error;
+      signal.throwIfAborted();
+      change(index, { progress: undefined, error: stopping.aborted ? undefined : lost(error) });
+      if (isLong(error as Problem)) fail({ ...(error as Problem), title: FULL });
+      if (!stopping.aborted) throw error;
     }
-    if (isStopped()) fail(STOPPED);
+    if (stopping.aborted) fail(STOPPED);
   }
 };

@@ -189,7 +189,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     if (isLast(received.event)) change((messages) => messages.filter((it) => it.turnId !== turnId || it.status !== "streaming"));
     // While staff handles the conversation, there is no reply.
     if (type === "turn.started" && found?.handledBy !== "staff") change((messages) => withReply(messages, turnId ?? ""));
-    if (view.active < 1) await view.settle(signal);
+    if (!view.active) await view.settle(signal);
   };
 
   const view: View = {

@@ -63,8 +63,10 @@ test("a message fails at once when the files of the day are used up", async () =
   const { chat, client } = await open(newKey(), { fetch: full });
   await chat.send("What is this?", { files: [picture()] });
   expect(statuses(chat.getSnapshot())).toEqual(["failed"]);
+  const error = { code: "rate_limited", title: "No more files can be sent today.", retryable: false };
+  expect(chat.getSnapshot()).toMatchObject({ error, messages: [{ error }] });
   expect(filesOf(chat)[0]).toMatchObject({ error: { code: "rate_limited" } });
-  await expect(client.files.upload(picture())).rejects.toMatchObject({ code: "rate_limited" });
+  await expect(client.files.upload(picture())).rejects.toMatchObject({ code: "rate_limited", retryable: true });
   expect(uploads).toBe(2);
 });
 
@@ -197,6 +199,22 @@ test("messages keep their order while one is uploaded", async () => {
   await Promise.all([chat.send("one", { files: [note()] }), chat.send("two")]);
   expect(texts(chat.getSnapshot()).filter((_, index) => index % 2 === 0)).toEqual(["one", "two"]);
   expect(new Set(statuses(chat.getSnapshot()))).toEqual(new Set(["complete"]));
+});
+
+test("stop ends the wait before an upload is repeated", async () => {
+  const busy: Fetch = async (input, init) => {
+    if (!isUpload(input, init)) return fetch(input, init);
+    const problem = { type: "", title: "Too many requests.", status: 429, code: "rate_limited", retryable: true, retryAfter: 30 };
+    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+  };
+  const { chat } = await open(newKey(), { fetch: busy });
+  await chat.load();
+  const sent = chat.send("Busy", { files: [picture()] });
+  await until(chat, () => filesOf(chat)[0]?.progress === 0);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await chat.stop();
+  await sent;
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { title: "The upload was stopped." } });
 });
 
 test("stop ends an upload, and the message can be sent again", async () => {
