@@ -101,7 +101,7 @@ it("lets a rule call a tool, and shows the call before the rule is saved", async
   await page.getByLabel("Arguments").fill('{"expression": ');
   await page.getByLabel("Try a message").fill("What is 17 * 24?");
   await page.getByRole("button", { name: "rules › 1 › call › arguments" }).waitFor();
-  await see(page, "is no JSON: ");
+  await see(page, "is not valid JSON: ");
   await page.getByLabel("Arguments").fill('{"expression": "{{capture.1}}"}');
   await see(page, 'Calls calculator with {"expression":"17 * 24"}, then replies:');
   await see(page, "It is {{result}}.");
@@ -204,15 +204,15 @@ it("keeps members that the form does not know", async () => {
     .toMatchObject({ later: { a: [1] }, profile: { later: 1, description: "A librarian." }, titles: { later: 2 } });
 });
 
-it("says where a text is no JSON", async () => {
+it("says where a text is not valid JSON", async () => {
   const agent = await app.service.newAgent();
   const page = await app.open(`/agents/${agent}`);
   await page.getByText("Parameters").click();
   const field = page.getByLabel("Schema of replies");
   const faults = page.locator(".field", { has: field }).locator(".fault");
   for (const [text, fault] of [
-    ['{"type" "object"}', /^is no JSON: .*position 8/],
-    ["an object", /^is no JSON: /],
+    ['{"type" "object"}', /^is not valid JSON: .*position 8/],
+    ["an object", /^is not valid JSON: /],
     ['"an object"', /^must be an object/],
   ] as const) {
     await field.fill(text);

@@ -36,7 +36,7 @@ export interface Files {
 }
 
 /** Returns true if a limit holds for longer than a minute, as that of the files of a day. */
-const isLong = ({ status, retryAfter }: Partial<Problem>): boolean => status === 429 && retryAfter! > 60;
+const isLong = ({ status, retryAfter = 0 }: Partial<Problem>): boolean => status === 429 && retryAfter > 60;
 
 /** Sends a request, and repeats it unless it would wait long. */
 const post = async <Result>(transport: Transport, request: TransportRequest): Promise<Result> => {

@@ -180,8 +180,17 @@ describe.each([
         .evaluateAll((all) =>
           (all as HTMLImageElement[]).filter(({ naturalWidth }) => naturalWidth > 0).map(({ alt, src }) => `${alt} ${src}`),
         );
+    // What was not sent can be sent again.
+    let isRejected = true;
+    const full = { type: "", title: "Files cannot be stored.", status: 409, code: "file_in_use", retryable: false };
+    await visitor.route("**/api/files", (route) =>
+      isRejected ? route.fulfill({ status: 409, contentType: "application/problem+json", body: JSON.stringify(full) }) : route.fallback(),
+    );
     await attach(visitor, "parcel.png");
     await button(visitor, "Send").click();
+    await visitor.getByRole("alert").getByText("Files cannot be stored.").waitFor();
+    isRejected = false;
+    await button(visitor, "Try again").click();
     const parcel = expect.stringMatching(/^parcel\.png http.*\/content\?link=/);
     await expect.poll(() => images(visitor)).toEqual([expect.stringMatching(/^parcel\.png (blob:|http)/)]);
     await expect.poll(() => images(mia)).toEqual([parcel]);

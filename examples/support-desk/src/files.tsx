@@ -54,14 +54,19 @@ export const textOf = (form: FormData): string => String(form.get("text"));
 /** Returns the files of a form. A field without files has one that is empty. */
 export const filesOf = (form: FormData): File[] => (form.getAll("files") as File[]).filter(({ size }) => size > 0);
 
-/** Uploads the files of a message before it is sent with their ids. */
+/** The ids of files that are uploaded already. */
+const stored = new WeakMap<File, string>();
+
+/** Uploads the files of a message, one after the other, before it is sent with their ids. */
 export const uploadFirst =
   (service: Client, send: (text: string, ids: string[]) => Promise<unknown>): Run =>
   async (text, files) => {
-    const upload = (file: File) => service.files.upload(file).catch(({ title }) => Promise.reject({ title: `${file.name}: ${title}` }));
-    const stored = await Promise.all(files.map(upload));
-    return send(
-      text,
-      stored.map(({ id }) => id),
-    );
+    const ids: string[] = [];
+    for (const file of files) {
+      const rejected = ({ title }: Error & { title?: string }) => Promise.reject({ title: `${file.name}: ${title}` });
+      const id = stored.get(file) ?? (await service.files.upload(file).catch(rejected)).id;
+      stored.set(file, id);
+      ids.push(id);
+    }
+    return send(text, ids);
   };

@@ -15,8 +15,8 @@ const Action = ({ label, run, isMessage }: { label: string; run: Run; isMessage?
 };
 const Chat = ({ chat, send, children }: { chat: Conversation; send: false | Run; children: ReactNode }) => {
   const { messages, error, typing } = useChat(chat);
-  const shown = messages.map((it) => <li key={it.id} className={`${it.role} ${it.status}`}><b>{it.author?.name ?? it.role}</b>{it.text}<Files service={service} of={it} /></li>);
-  const state = <>{error && <p role="alert">{error.title}</p>}<p aria-live="polite">{typing && "Typing…"}</p>{children}</>;
+  const shown = messages.map((it) => <li key={it.id} className={it.role}><b>{it.author?.name ?? it.role}</b>{it.text}<Files service={service} of={it} />{!name && it.error && <><p role="alert">{it.error.title}</p><Action label="Try again" run={() => chat.regenerate(it.id)} /></>}</li>);
+  const state = <>{error && (name || !messages.some((it) => it.error)) && <p role="alert">{error.title}</p>}<p aria-live="polite">{typing && "Typing…"}</p>{children}</>;
   return <main onInput={() => chat.setTyping(true)}><section><ol>{shown}</ol></section>{state}{send && <Action label="Send" run={send} isMessage />}</main>;
 };
 

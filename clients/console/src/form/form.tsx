@@ -8,16 +8,16 @@ export type Fault = components["schemas"]["ProblemFault"];
 /** Returns the faults that the service has found in a document. */
 export const faultsIn = (error: unknown): Fault[] => (error instanceof ProblemError ? (error.problem.errors ?? []) : []);
 
-/** Returns faults that say why a text is no JSON. Only fields of JSON text put a string where the service needs an object. */
+/** Returns faults that say why a text is not valid JSON. Only fields of JSON put a string where the service takes none. */
 export const withJsonErrors = (faults: readonly Fault[], document: Json): Fault[] =>
   faults.map((fault) => {
-    const text = fault.detail === "must be an object" ? valueAt(document, fault.pointer ?? "") : undefined;
+    const text = fault.code === "wrong_type" && fault.detail?.includes("object") ? valueAt(document, fault.pointer ?? "") : undefined;
     if (typeof text !== "string") return fault;
     try {
       JSON.parse(text);
       return fault;
     } catch (error) {
-      return { ...fault, detail: `is no JSON: ${(error as SyntaxError).message}` };
+      return { ...fault, detail: `is not valid JSON: ${(error as SyntaxError).message}` };
     }
   });
 

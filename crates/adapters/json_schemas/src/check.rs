@@ -9,6 +9,9 @@ use serde_json::Value;
 
 /// The maximum number of faults of an output.
 const MAX_FAULTS: usize = 20;
+/// The maximum length of a text all of whose faults are looked for: the library finds them all before it returns the
+/// first.
+const MAX_LISTED_BYTES: usize = 32 * 1024;
 /// The maximum size in memory of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 512 * 1024;
 /// The maximum number of characters of the explanation of a fault: it contains names of members.
@@ -52,12 +55,16 @@ pub(crate) fn check(schema: &ResponseSchema, text: &str) -> Result<Value, Vec<In
         // Listing the faults could take exponentially long: unlike `is_valid`, it remembers nothing.
         return Err(vec![fault("", "does not satisfy the schema")]);
     }
-    let errors = validator.iter_errors(&value).take(MAX_FAULTS);
-    let faults = errors.map(|error| {
+    let described = |error: ValidationError<'_>| {
         let detail = error.masked().to_string();
         fault(error.instance_path().as_str(), &detail)
-    });
-    Err(faults.collect())
+    };
+    if text.len() > MAX_LISTED_BYTES {
+        let first = validator.validate(&value).map_err(described);
+        return Err(first.err().into_iter().collect());
+    }
+    let errors = validator.iter_errors(&value).take(MAX_FAULTS);
+    Err(errors.map(described).collect())
 }
 
 /// Returns a fault of an output.

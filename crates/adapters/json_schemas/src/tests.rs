@@ -48,6 +48,16 @@ async fn other_texts_have_faults(#[case] text: &str, #[case] pointer: &str) {
 }
 
 #[tokio::test]
+async fn of_a_long_text_the_first_fault_is_told() {
+    let by = json!({"properties": {"l": {"items": {"type": "integer"}}}});
+    let long = json!({"l": vec!["x"; 200_000]}).to_string();
+    let found = faults(by.clone(), &long).await;
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0, "/l/0");
+    assert_eq!(faults(by, r#"{"l": ["x", "x"]}"#).await.len(), 2);
+}
+
+#[tokio::test]
 async fn explanations_do_not_quote_values() {
     let by = json!({"properties": {"a": {"type": "integer"}}});
     let found = faults(by, r#"{"a": "the password"}"#).await;
