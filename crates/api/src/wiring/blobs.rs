@@ -71,11 +71,11 @@ async fn check_owner(
         .await?;
     let id = match blobs.id().await? {
         Some(id) => id,
-        None if files.has_any().await? => bail!("the contents of the files are not there"),
+        None if files.has_any().await? => bail!("the store is empty, but the database has files"),
         None => blobs.claim(expected).await?,
     };
     if id != expected {
-        bail!("the files there belong to another database");
+        bail!("the store has the contents of another database");
     }
     let mut secret = [0; 32];
     ids.fill_random(&mut secret);
