@@ -43,7 +43,15 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         schema.insert("uniqueItems".to_owned(), true.into());
     }
     refuse_malformed_agents(document)?;
-    for (component, member, keyword, value) in [
+    for (component, member, keyword, value) in keywords() {
+        member_mut(document, component, member)?.insert(keyword.to_owned(), value);
+    }
+    Ok(())
+}
+
+/// Returns the constraints that are one keyword of a member.
+fn keywords() -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    vec![
         ("KeyDraft", "name", "pattern", Value::from(NAME_PATTERN)),
         (
             "KeyDraft",
@@ -79,10 +87,7 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         ),
         ("PublicKeySet", "keys", "maxItems", MAX_KEYS.into()),
         ("PublicKey", "kid", "maxLength", MAX_KID_CHARACTERS.into()),
-    ] {
-        member_mut(document, component, member)?.insert(keyword.to_owned(), value);
-    }
-    Ok(())
+    ]
 }
 
 /// Elsewhere a malformed id is an unknown one.
