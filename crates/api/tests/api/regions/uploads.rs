@@ -269,8 +269,8 @@ fn begin_slowly(caller: &Caller) -> (Sender<()>, JoinHandle<ApiResponse>) {
     let body = stream::iter([piece()]).chain(rest);
     let request = caller.request("POST", "/api/files");
     let request = request.header("Content-Type", "text/plain");
-    let upload = request.raw_body(reqwest::Body::wrap_stream(body)).send();
-    (sender, tokio::spawn(upload))
+    let body = reqwest::Body::wrap_stream(body);
+    (sender, request.raw_body(body).begin())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -295,19 +295,19 @@ async fn slow_uploads_do_not_occupy_the_connection_to_home() {
     }
     let upload = |caller: &Caller| {
         let request = caller.request("POST", "/api/files");
-        request.raw_body(photo(MIB)).send()
+        request.raw_body(photo(MIB)).begin()
     };
-    let refused = upload(&bob).await;
+    let refused = upload(&bob).await.expect("a response");
     refused.problem(ProblemCode::HomeUnavailable);
     // Other requests to home do not wait.
     regions.far.agent(json!({"name": "Ada"})).await;
-    let of_ada = tokio::spawn(upload(&ada));
+    let of_ada = upload(&ada);
 
     let (end, first) = slow.swap_remove(0);
     drop(end);
     first.await.expect("a response").created();
     of_ada.await.expect("a response").created();
-    upload(&bob).await.created();
+    upload(&bob).await.expect("a response").created();
     for (end, other) in slow {
         drop(end);
         other.await.expect("a response").created();

@@ -231,15 +231,17 @@ async fn an_upload_in_progress_has_the_name_of_what_a_killed_process_left() {
     let piece = Bytes::from(vec![b'a'; 64 * 1024]);
     let arrived = stream::repeat_with(move || Ok(piece.clone())).take(PIECES);
     let content = arrived.chain(stream::pending()).boxed();
-    let upload = tokio::spawn(async move { store.put(key(2), content).await });
+    let upload = store.put(key(2), content);
     let file = parent.path().join(format!("blobs/{}#1", key(2)));
     let written = async {
         while fs::metadata(&file).map_or(0, |it| it.len()) < (PIECES * 64 * 1024) as u64 {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(Duration::from_secs(20), written).await.unwrap();
-    upload.abort();
+    tokio::select! {
+        ended = upload => panic!("{ended:?}"),
+        written = timeout(Duration::from_secs(20), written) => written.unwrap(),
+    }
 }
 
 #[tokio::test]
