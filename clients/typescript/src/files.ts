@@ -117,7 +117,7 @@ interface Uploading {
 export const uploadAll = async (transport: Transport, files: readonly MessageFile[], uploading: Uploading): Promise<void> => {
   const { idempotencyKey, signal, show, lost, ProblemError } = uploading;
   const { signal: stopping } = uploading.stopping;
-  signal.addEventListener("abort", () => uploading.stopping.abort(), { once: true, signal: stopping });
+  const close = () => uploading.stopping.abort();
   const fail = (problem: object): never => {
     throw new ProblemError({ type: "about:blank", ...problem, retryable: false } as Problem);
   };
@@ -127,6 +127,8 @@ export const uploadAll = async (transport: Transport, files: readonly MessageFil
   for (const [index, { id, file }] of files.entries()) {
     if (id) continue;
     const onProgress = (progress: number) => change(index, { progress, error: undefined });
+    signal.throwIfAborted();
+    signal.addEventListener("abort", close);
     try {
       if (!file) return fail(CLOSED);
       onProgress(0);
@@ -137,6 +139,8 @@ export const uploadAll = async (transport: Transport, files: readonly MessageFil
       change(index, { progress: undefined, error: stopping.aborted ? undefined : lost(error) });
       if (isLong(error as Problem)) fail({ ...(error as Problem), title: FULL });
       if (!stopping.aborted) throw error;
+    } finally {
+      signal.removeEventListener("abort", close);
     }
     if (stopping.aborted) fail(STOPPED);
   }

@@ -22,7 +22,9 @@ export const fetchWithProgress = (url: string, { method = "POST", headers, body,
       resolve(new Response(request.responseText || null, { status: request.status, headers: headersOf(request.getAllResponseHeaders()) }));
     request.onerror = () => reject(new TypeError("the upload was interrupted"));
     request.onabort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", () => request.abort());
+    const abort = () => request.abort();
+    signal?.addEventListener("abort", abort);
+    request.onloadend = () => signal?.removeEventListener("abort", abort);
     // Another attempt begins anew.
     onProgress?.(0);
     request.send(body as XMLHttpRequestBodyInit);

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 /** Sends what a form has. */
 export type Run = (text: string, files: File[]) => Promise<unknown>;
 
-/** What a form that could not be sent has, and why. */
+/** The text and the files of a form that could not be sent, and the reason. */
 export type Failed = { title?: string; text?: string; files?: File[] };
 
 /** A file of a message: an image, or a link. */

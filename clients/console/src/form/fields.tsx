@@ -121,7 +121,10 @@ interface SwitchFieldProps {
   chosen?: Json;
 }
 
-/** A member that has another value than by default, false unless `chosen`, if this is chosen. An object is, whatever its members. */
+/**
+ * A member that has another value than by default, false unless `chosen`, if this is chosen. If `chosen` is an object, any
+ * value counts as chosen.
+ */
 export const SwitchField = ({ pointer, label, hint, chosen = false }: SwitchFieldProps) => {
   const { value, set, faults } = useField(pointer);
   const id = controlId(pointer);

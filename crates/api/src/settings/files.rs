@@ -35,7 +35,9 @@ impl FileSettings {
             Ok(address) => Some(address),
             Err(error) => {
                 let expected: Cow<'_, str> = match error {
-                    blob_store::AddressError::NoFeature(_) => error.to_string().into(),
+                    blob_store::AddressError::NoFeature(_) => {
+                        format!("an address that this program can use; this one {error}").into()
+                    }
                     _ => URL_FORM.into(),
                 };
                 values.reject(URL, &expected);

@@ -53,7 +53,7 @@ pub enum AddressError {
     #[error("the prefix of the bucket is malformed")]
     Prefix,
     /// The service is known, but not built in.
-    #[error("an address that this program can use: it was built without the cargo feature `{0}`")]
+    #[error("needs the cargo feature `{0}`, without which this program was built")]
     NoFeature(&'static str),
 }
 

@@ -20,7 +20,8 @@ use crate::error::unavailable;
 /// The entries that are read at a time.
 const BATCH_LENGTH: usize = 1000;
 
-/// The suffix that `object_store` gives to the files of uploads in progress. Only the second upload with the same key would use another number.
+/// The suffix that `object_store` gives to the files of uploads in progress. Only the second upload with the same key
+/// would use another number.
 const TEMPORARY: &str = "#1";
 
 /// Returns the keys of all blobs and uploads that were last written before a time.

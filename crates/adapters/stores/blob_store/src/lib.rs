@@ -4,7 +4,8 @@
 //! the object `store-id`. Objects of others are left alone.
 //!
 //! **Folders.** Contents are written to a temporary name beside the blob, synchronised to the disk and
-//! renamed. On Linux they go to the disk while they arrive. The folder must support hard links, which make the id atomic.
+//! renamed. On Linux they go to the disk while they arrive. The folder must support hard links, which make the
+//! id atomic.
 //!
 //! **Buckets.** The size of a request must be known, and large blobs have parts of at least 5 MiB; so
 //! contents are collected first, small ones in memory and others in a file of the folder for temporary files

@@ -135,7 +135,7 @@ fn sizes() -> impl Strategy<Value = Vec<(usize, usize)>> {
     vec((1_usize..20, 0_usize..30), 100..200)
 }
 
-/// What models receive at each turn of a conversation.
+/// Returns the messages that models receive at each turn of a conversation.
 fn shown_at_each_turn(
     limits: &HistoryLimits,
     sizes: &[(usize, usize)],
